@@ -1,0 +1,9 @@
+"""The WSGI entry for gunicorn: `llmao_site.wsgi:application`."""
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "llmao_site.settings")
+
+application = get_wsgi_application()

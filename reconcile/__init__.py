@@ -1,0 +1,1 @@
+"""The decision: `decide.reconcile(snapshots, history, settings, now)`, a pure function of values."""

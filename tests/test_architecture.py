@@ -10,8 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PURE = {
-    "__future__", "collections", "dataclasses", "enum", "functools", "hashlib", "hmac", "ipaddress", "itertools", "json",
-    "math", "re", "typing", "urllib.parse", "uuid",
+    "__future__", "collections", "dataclasses", "enum", "functools", "hashlib", "hmac", "ipaddress", "itertools",
+    "json", "math", "re", "typing", "urllib.parse", "uuid",
 }  # fmt: skip
 LIBRARIES = {"msgspec"}
 IMPURE_CALLS = {"uuid.uuid1", "uuid.uuid4", "uuid4", "uuid1", "open", "input", "print", "exec", "eval", "__import__"}

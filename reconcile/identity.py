@@ -1,0 +1,89 @@
+"""Who is who: canonical addresses, keys, and the ids that LiteLLM rows get.
+
+These bytes are frozen: LiteLLM keeps them for the life of a deployment, so a change here orphans every row ever
+written (`tests/reconcile/identity.json` holds them).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import uuid
+from urllib.parse import urlsplit, urlunsplit
+
+import msgspec
+
+ID_PREFIX = "llmao-"
+
+
+class Key(msgspec.Struct, frozen=True, order=True):
+    """(canonical URL, public model name): names one deployment in history, plan, pages and logs."""
+
+    url: str
+    model: str
+
+
+def canonical_host(text: str) -> str:
+    """An IP address in its one spelling: lower case, `::ffff:` stripped, no brackets.
+
+    Raises ValueError with a sentence when `text` is no IP address.
+    """
+    stripped = text.strip().strip("[]")
+    try:
+        address = ipaddress.ip_address(stripped)
+    except ValueError:
+        raise ValueError(f"{text.strip()!r} is not an IP address: write it like 203.0.113.10") from None
+    mapped = getattr(address, "ipv4_mapped", None)
+    return str(mapped or address)
+
+
+def address_url(host: str, port: int) -> str:
+    """`http://host:port`, IPv6 in brackets. `host` is canonical."""
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def provider_url(base: str) -> str:
+    """A commercial base in normal form: scheme and host lower case, no trailing `/`, one trailing `/v1` stripped."""
+    parts = urlsplit(base.strip())
+    path = parts.path.rstrip("/")
+    path = path.removesuffix("/v1").rstrip("/")
+    return urlunsplit((parts.scheme.lower(), _lower_netloc(parts.netloc), path, parts.query, ""))
+
+
+def _lower_netloc(netloc: str) -> str:
+    userinfo, at, address = netloc.rpartition("@")
+    address = address.lower()
+    host = address.removeprefix("[::ffff:").split("]")
+    if len(host) == 2 and "." in host[0] and address.startswith("[::ffff:"):
+        address = host[0] + host[1]
+    return f"{userinfo}{at}{address}"
+
+
+def same_address(one: str | None, other: str | None) -> bool:
+    """Whether two api_base values mean one place: compared in normal form, so `/v1` and a slash do not count."""
+    return bool(one) and bool(other) and provider_url(one or "") == provider_url(other or "")
+
+
+def host_of(url: str) -> str:
+    """The host of a canonical or dialable URL, without brackets; "" when there is none."""
+    return urlsplit(url).hostname or ""
+
+
+def deployment_id(key: Key, *, second: bool = False) -> str:
+    """The id of the key's LiteLLM row; `second` is the one that a replace alternates with."""
+    name = f"{key.url}\n{key.model}" + ("\n2" if second else "")
+    return ID_PREFIX + str(uuid.uuid5(uuid.NAMESPACE_URL, name))
+
+
+def has_our_form(identifier: str) -> bool:
+    """Whether a deployment id looks like one of ours."""
+    if not identifier.startswith(ID_PREFIX):
+        return False
+    try:
+        return uuid.UUID(identifier.removeprefix(ID_PREFIX)).version == 5
+    except ValueError:
+        return False
+
+
+def box_name(url: str) -> str:
+    """`host:port` of a canonical URL. Never a URL: a URL on a page gets pasted."""
+    return urlsplit(url).netloc

@@ -32,7 +32,7 @@ LISTING: dict[str, Any] = {
             "id": 31415926,
             "public_ipaddr": "203.0.113.17",
             "actual_status": "running",
-            "ports": {"8000/tcp": [{"HostIp": "0.0.0.0", "HostPort": "41234"}]},
+            "ports": {"8000/tcp": [{"HostIp": "::", "HostPort": "41234"}]},
             "num_gpus": 2,
             "dph_total": 0.7133,
         }

@@ -1,0 +1,1 @@
+"""Runs the unmodified LiteLLM proxy: only its storage client (`standin/prisma`) is ours."""

@@ -1,0 +1,7 @@
+from __future__ import annotations
+
+from prisma.errors import PrismaError
+
+
+class EngineRequestError(PrismaError):
+    pass

@@ -35,6 +35,26 @@ class Source(msgspec.Struct, Generic[Body], frozen=True, kw_only=True):
     error: str = ""
 
 
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """The numbers and the policy of one pass; defaults are those of config.yaml."""
+
+    health_fail_threshold: int = 3
+    health_grace_s: float = 1800
+    settle_s: float = 75
+    opinion_wait_s: float = 300
+    history_keep_s: float = 300
+    litellm_health_interval_s: float = 14400
+    unlisted_passes: int = 3
+    orphan_passes: int = 3
+    actions_per_pass: int = 20
+    keep_last_row: bool = False
+    mode: Literal["act", "observe"] = "act"
+    policy: dict[PolicyKind, Permission] = {}
+
+    def permission(self, kind: PolicyKind) -> Permission:
+        return self.policy.get(kind, "needs_human" if kind == "add_discovered" else "auto")
+
+
 # --- intended -------------------------------------------------------------------------------------------------
 
 
@@ -94,6 +114,7 @@ class Intended(msgspec.Struct, frozen=True, kw_only=True):
     approvals: tuple[Approval, ...] = ()
     discovered_key_hashes: dict[str, str] = {}  # "host:listen_port" of inventory hosts nobody intended -> key hash
     drained: tuple[Key, ...] = ()
+    settings: Settings = Settings()  # of the configuration these rows come from, so that both are last good together
 
 
 # --- boxes ----------------------------------------------------------------------------------------------------
@@ -287,7 +308,10 @@ class Samples(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Snapshots(msgspec.Struct, frozen=True, kw_only=True):
-    """One reading of every source. `listings` has an entry per *configured* provider only."""
+    """One reading of every source. `listings` has an entry per *configured* provider only.
+
+    `other_configuration_at` is when another process last renewed the lease with another configuration.
+    """
 
     intended: Source[Intended]
     boxes: Source[Boxes]
@@ -297,23 +321,4 @@ class Snapshots(msgspec.Struct, frozen=True, kw_only=True):
     attempts: Source[Attempts]
     listings: dict[str, Source[Listing]] = {}
     samples: Source[Samples] | None = None
-
-
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers and the policy of one pass; defaults are those of config.yaml."""
-
-    health_fail_threshold: int = 3
-    health_grace_s: float = 1800
-    settle_s: float = 75
-    opinion_wait_s: float = 300
-    history_keep_s: float = 300
-    litellm_health_interval_s: float = 14400
-    unlisted_passes: int = 3
-    orphan_passes: int = 3
-    actions_per_pass: int = 20
-    keep_last_row: bool = False
-    mode: Literal["act", "observe"] = "act"
-    policy: dict[PolicyKind, Permission] = {}
-
-    def permission(self, kind: PolicyKind) -> Permission:
-        return self.policy.get(kind, "needs_human" if kind == "add_discovered" else "auto")
+    other_configuration_at: float | None = None

@@ -1,0 +1,92 @@
+"""Whether llmao is well, for machines: open to anybody who reaches the port, and free of secrets.
+
+`/healthz` says that the web process lives, and asks nobody. `/readyz` says of each part whether it does its work:
+`{"ready": bool, "database": {"ok": bool, "says": sentence}, "broker", "worker", "beat", "last_pass"}`.
+"""
+
+from collections.abc import Callable
+from typing import TypedDict
+
+from celery import current_app
+from django.db import DatabaseError, InterfaceError
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from kombu.exceptions import OperationalError
+
+from fleet import clock, timing
+from fleet.models import Heartbeat, Lease
+
+BROKER_PATIENCE_S = 2
+SHORTEST_LIMIT_S = 10.0  # fast clocks are for demos; a process may still need a breath
+
+
+class Part(TypedDict):
+    """What /readyz says of one part."""
+
+    ok: bool
+    says: str
+
+
+@require_safe
+def healthz(_request: HttpRequest) -> HttpResponse:
+    """200 while the web process lives."""
+    return HttpResponse("ok\n", content_type="text/plain")
+
+
+@never_cache
+@require_safe
+def readyz(_request: HttpRequest) -> JsonResponse:
+    """200 when every part is well, else 503; either way JSON."""
+    parts = {
+        "database": database(),
+        "broker": broker(),
+        "worker": since(lambda: _heartbeat("worker"), "the worker ran a task", "the worker has run nothing yet"),
+        "beat": since(lambda: _heartbeat("beat"), "beat sent its tick", "beat has sent nothing yet"),
+        "last_pass": since(_passed_at, "the last pass ended", "no pass yet"),
+    }
+    ready = all(part["ok"] for part in parts.values())
+    return JsonResponse({"ready": ready, **parts}, status=200 if ready else 503)
+
+
+def database() -> Part:
+    try:
+        clock.now()
+    except (DatabaseError, InterfaceError):
+        return Part(ok=False, says="does not answer")
+    return Part(ok=True, says="answers")
+
+
+def broker() -> Part:
+    """Asks the broker itself; the reason of a refusal stays in the log, since an address may hold a password."""
+    with current_app.connection_for_write(connect_timeout=BROKER_PATIENCE_S) as connection:
+        try:
+            connection.ensure_connection(max_retries=1, interval_start=0, timeout=BROKER_PATIENCE_S)
+        except OperationalError:
+            return Part(ok=False, says="does not answer")
+    return Part(ok=True, says="answers")
+
+
+def since(read: Callable[[], float | None], what: str, never: str) -> Part:
+    """A part that proves its life by the time of its last work."""
+    try:
+        at, now = read(), clock.now()
+    except (DatabaseError, InterfaceError):
+        return Part(ok=False, says="unknown: the database does not answer")
+    if at is None:
+        return Part(ok=False, says=never)
+    age_s = max(now - at, 0.0)
+    return Part(ok=age_s <= limit_s(), says=f"{what} {age_s:.0f} s ago")
+
+
+def limit_s() -> float:
+    """How old the last sign of life may be: three ticks."""
+    return max(3.0 * timing.intervals()["tick"], SHORTEST_LIMIT_S)
+
+
+def _heartbeat(name: str) -> float | None:
+    return Heartbeat.objects.filter(name=name).values_list("at", flat=True).first()
+
+
+def _passed_at() -> float | None:
+    return Lease.objects.filter(name="pass").values_list("passed_at", flat=True).first()

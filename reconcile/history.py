@@ -20,11 +20,12 @@ class Run(msgspec.Struct, frozen=True):
 
 
 class KeyMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """What is remembered of one key. `probed_at` is the newest probe already counted; `since` the time from which
-    config fetches count (the start of the history, or of the key's present instance)."""
+    """What is remembered of one key. `probed_at` is the newest probe already counted; `since` when this memory began;
+    config fetches older than `changed_at`, the start of the key's present instance, do not count."""
 
     key: Key
     since: float
+    changed_at: float = 0.0
     last_ok: float | None = None
     probed_at: float | None = None
     misses: Run | None = None
@@ -55,12 +56,12 @@ class RowMemory(msgspec.Struct, frozen=True, kw_only=True):
     orphan: Run | None = None
     downs: int = 0
     down_first_asked: float | None = None
-    down_asked: float | None = None
+    opinion_at: float | None = None  # the newest opinion already counted
     seen: str = ""  # digest of the row as last listed, to notice replicas that disagree
     disagreed_at: float | None = None
 
 
-class PlacedHost(msgspec.Struct, frozen=True, kw_only=True):
+class PlacedHost(msgspec.Struct, frozen=True):
     """Which provider and instance placed a host, when it was last listed, whether it was ever intended.
 
     `provider` is "" for a host that is only remembered as once intended.

@@ -1,0 +1,166 @@
+"""May this write be sent now? Settling, backoff, LiteLLM's second opinion, policy and approvals (decision-table E)."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+
+from reconcile.bodies import canonical
+from reconcile.identity import Key, box_name
+from reconcile.inputs import Attempt, Kind, Opinion
+from reconcile.join import DELETES, Joined
+from reconcile.runs import long_enough
+from reconcile.view import Action, Status
+from reconcile.words import age, ago
+from reconcile.world import World
+
+BACKOFF_FIRST_S, BACKOFF_MOST_S = 5, 600
+ASK_FIRST_S, ASK_MOST_S = 60, 600
+RETURN_MOST = 40  # ok probes in a row before a key that was removed for health again and again returns
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A removal that waits: why, in a sentence."""
+
+    reason: str
+
+
+def digest(kind: Kind, key: Key, row_id: str, before: Any, after: Any) -> str:
+    """What an approval is bound to. No time, age or count is in it."""
+    seen = canonical([kind, key.url, key.model, row_id, before, after])
+    return hashlib.sha256(seen.encode()).hexdigest()[:16]
+
+
+def with_status(world: World, action: Action, attempt: Attempt | None, hold: Hold | None = None) -> Action:
+    """The action with the status it has now; `attempt` is the newest write of its deployment id."""
+    resume = _unfinished(action, attempt)
+    status, next_try = _status(world, action, attempt, hold, resume)
+    approved_by = _approver(world, action, attempt) if status == "ready" else ""
+    reason = f"{action.reason}: {hold.reason}" if hold and status == "held" else action.reason
+    return replace(action, status=status, next_try=next_try, resume=resume, approved_by=approved_by, reason=reason)
+
+
+def _status(
+    world: World, action: Action, attempt: Attempt | None, hold: Hold | None, resume: bool
+) -> tuple[Status, float | None]:
+    if world.settings.mode == "observe":
+        return "observed", None
+    if attempt and not resume and _settling(world, action, attempt):
+        return "settling", attempt.sent_at + world.settings.settle_s
+    retry_at = next_try(attempt)
+    if retry_at is not None and world.now < retry_at:
+        return "backing_off", retry_at
+    if _approver(world, action, attempt):
+        return "ready", None
+    if hold:
+        return "held", None
+    return ("needs_human" if action.policy == "needs_human" else "ready"), None
+
+
+def _unfinished(action: Action, attempt: Attempt | None) -> bool:
+    """A create that got no answer: it may have happened, and a PATCH of the same id tells."""
+    if attempt is None or action.kind != "add_litellm" or attempt.kind != "add_litellm":
+        return False
+    return attempt.answer in ("pending", "unknown")
+
+
+def _settling(world: World, action: Action, attempt: Attempt) -> bool:
+    """Whether this very write was sent within settle_s and not refused: a replica may not show it yet."""
+    same = attempt.kind == action.kind and attempt.after == action.after
+    return same and attempt.answer != "refused" and world.now - attempt.sent_at < world.settings.settle_s
+
+
+def next_try(attempt: Attempt | None) -> float | None:
+    """When a refused row may be written again: 5 s after the first refusal, doubling, at most 10 min."""
+    if attempt is None or attempt.answer != "refused":
+        return None
+    wait = BACKOFF_FIRST_S * 2.0 ** max(0, min(attempt.refusals, 30) - 1)
+    return (attempt.answered_at or attempt.sent_at) + min(BACKOFF_MOST_S, wait)
+
+
+def _approver(world: World, action: Action, attempt: Attempt | None) -> str:
+    """Who approved exactly this; spent by the first success after it."""
+    for approval in world.intended.approvals:
+        if approval.digest == action.digest and not _spent(approval.at, action.digest, attempt):
+            return approval.by
+    return ""
+
+
+def _spent(approved_at: float, approved: str, attempt: Attempt | None) -> bool:
+    if attempt is None or attempt.digest != approved or attempt.answer != "ok":
+        return False
+    return (attempt.answered_at or attempt.sent_at) >= approved_at
+
+
+# --- the second opinion ---------------------------------------------------------------------------------------
+
+
+def opinion_of_run(joined: Joined) -> Opinion | None:
+    """LiteLLM's newest opinion asked after the first counted miss."""
+    opinion, misses = joined.opinion, joined.memory.misses
+    return opinion if opinion and misses and opinion.asked_at >= misses.first else None
+
+
+def hold_of_delete(world: World, joined: Joined, anyone_answers: bool) -> Hold | None:
+    """Why the removal for health waits; None when LiteLLM agrees, or had no information for long enough."""
+    opinion = opinion_of_run(joined)
+    if opinion and opinion.state == "down":
+        return None
+    if opinion and opinion.state == "up":
+        return Hold(_still_reached(world, joined, opinion))
+    since = max(joined.memory.delete_wanted_since or world.now, joined.memory.last_up or 0.0)
+    left = since + world.settings.opinion_wait_s - world.now
+    if left > 0:
+        return Hold(f"LiteLLM has not said whether it reaches the box; waiting {age(left)} for its opinion")
+    if not anyone_answers:
+        return Hold("LiteLLM gives no opinion, and not one box answers us: suspect this machine's network")
+    return None
+
+
+def _still_reached(world: World, joined: Joined, opinion: Opinion) -> str:
+    place = box_name(joined.row.api_base) if joined.row and joined.row.api_base else joined.name
+    asked = f"asked {ago(opinion.asked_at, world.now)}"
+    return f"LiteLLM still reaches it at {place}, {asked}: suspect this machine's network"
+
+
+def should_ask(world: World, joined: Joined) -> bool:
+    """Whether LiteLLM's opinion of the row is wanted now: at miss T−1, again after 60 s and doubling to 10 min."""
+    if joined.row is None or joined.going or not joined.failed:
+        return False
+    readings = max(1, world.settings.health_fail_threshold - 1)
+    if not long_enough(joined.memory.misses, readings, world.sources["vllm"].interval_s):
+        return False
+    last = world.opinions.get(joined.row.id)
+    first = joined.memory.first_asked
+    if last is None or first is None or last.asked_at < first:
+        return True
+    wait = min(ASK_MOST_S, ASK_FIRST_S + last.asked_at - first)
+    return world.now >= last.asked_at + wait
+
+
+# --- absence and return ---------------------------------------------------------------------------------------
+
+
+def absent(world: World, joined: Joined) -> bool:
+    """Whether the key's row is believed to be gone: no snapshot of the last settle_s listed it, or our own delete of
+    it was answered."""
+    if joined.going:
+        return True
+    attempt = joined.attempt
+    if attempt and attempt.kind in DELETES and attempt.answer == "ok":
+        return True
+    memory = world.rows.get(joined.row_id)
+    return memory is None or world.now - memory.last_listed >= world.settings.settle_s
+
+
+def probes_to_return(world: World, joined: Joined) -> tuple[int, int]:
+    """(ok probes in a row so far, how many it takes) before a key that was removed for health is added again."""
+    removals = len(joined.memory.removals)
+    if removals == 0:
+        return 0, 0
+    needed = min(RETURN_MOST, world.settings.health_fail_threshold * 2 ** (removals - 1))
+    return (joined.memory.hits.n if joined.memory.hits else 0), needed

@@ -40,6 +40,8 @@ class SourceState(models.Model):
     failed_at = models.FloatField(null=True, blank=True)
     error = models.TextField(blank=True)
     configured = models.BooleanField(default=True)
+    busy_until = models.FloatField(default=0)  # a fetch of it runs until then at the latest
+    early_at = models.FloatField(default=0)  # when it was last read early
 
     def __str__(self) -> str:
         return self.name

@@ -114,6 +114,7 @@ class Intended(msgspec.Struct, frozen=True, kw_only=True):
     approvals: tuple[Approval, ...] = ()
     discovered_key_hashes: dict[str, str] = {}  # "host:listen_port" of inventory hosts nobody intended -> key hash
     drained: tuple[Key, ...] = ()
+    listings: tuple[str, ...] = ()  # providers with an API key: one that was never read yet is not "not configured"
     settings: Settings = Settings()  # of the configuration these rows come from, so that both are last good together
 
 

@@ -1,0 +1,73 @@
+"""Read a source now: run its fetcher, keep the reading or the failure, and wake the loop."""
+
+from __future__ import annotations
+
+import logging
+
+from fleet import clock, passes, snapshots
+from fleet.clock import Seconds
+from fleet.models import SourceState
+from fleet.sources import SOURCES
+from fleet.sources.base import NotConfigured, SourceError, SourceKind
+from fleet.timing import intervals
+from fleet.wake import wake
+from reconcile.view import View
+
+log = logging.getLogger(__name__)
+EARLY_S = 60.0  # a listing is read early at most this often
+
+
+def fetch(name: str, *, waking: bool = True) -> bool:
+    """Read source `name`; True when the reading was good. Raises KeyError for a name that is no source.
+
+    `taken_at` is the time the fetch began: what changed during it may be missing from the reading.
+    """
+    kind = SOURCES[name]
+    started = clock.now()
+    good = _read(kind, started)
+    if waking:
+        wake(name)
+    return good
+
+
+def fetch_unless_busy(name: str) -> bool:
+    """`fetch`, unless another process is at it: a slow source is not asked twice at once."""
+    if name not in SOURCES or not _claim(name):
+        return False
+    try:
+        return fetch(name)
+    finally:
+        SourceState.objects.filter(name=name).update(busy_until=0)
+
+
+def due_early(name: str) -> bool:
+    """Claim an early reading of a listing; False when the last one was less than 60 s ago."""
+    return bool(SourceState.objects.filter(name=name, early_at__lt=Seconds() - EARLY_S).update(early_at=Seconds()))
+
+
+def _claim(name: str) -> bool:
+    SourceState.objects.get_or_create(name=name)
+    limit = min(60.0, max(5.0, 4 * intervals().get(name, 60.0)))
+    idle = SourceState.objects.filter(name=name, busy_until__lt=Seconds())
+    return bool(idle.update(busy_until=Seconds() + limit))
+
+
+def _read(kind: SourceKind, started: float) -> bool:
+    shown = passes.latest()
+    try:
+        body = kind.fetch(shown.view if shown else View())
+    except NotConfigured:
+        snapshots.not_configured(kind.name)
+        return True
+    except SourceError as failure:
+        log.warning("source_failed source=%s error=%s", kind.name, failure.message)
+        snapshots.fail(kind.name, failure.message, clock.now())
+        return False
+    except Exception as fault:  # the top of the loop: a fault of ours must show as a failing source, not vanish
+        log.exception("source_faulty source=%s", kind.name)
+        snapshots.fail(
+            kind.name, f"a fault in llmao itself ({type(fault).__name__}); see the worker's log", clock.now()
+        )
+        return False
+    snapshots.publish(kind.name, body, started)
+    return True

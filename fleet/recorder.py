@@ -1,0 +1,68 @@
+"""Notes each write before it is sent and after it was answered; the next pass reads that as one more source."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from fleet import clock
+from fleet.models import ActionLog, Approval, Attempt
+from litellm_sync.executor import Outcome
+from reconcile.view import Action
+
+
+class Recorder:
+    """The executor's recorder for one pass."""
+
+    def __init__(self, pass_id: int) -> None:
+        self._pass_id = pass_id
+        self._lines: dict[str, int] = {}
+
+    @transaction.atomic
+    def begin(self, action: Action) -> None:
+        """Store the attempt and its line in the log, before LiteLLM is asked."""
+        Attempt.objects.update_or_create(
+            deployment_id=action.deployment_id,
+            defaults={
+                "kind": action.kind,
+                "key_url": action.key.url,
+                "key_model": action.key.model,
+                "digest": action.digest,
+                "cause": action.cause,
+                "after": action.after,
+                "sent_at": clock.now(),
+                "answer": "pending",
+                "answered_at": None,
+                "detail": "",
+            },
+        )
+        self._lines[action.digest] = self._log(action).pk
+
+    @transaction.atomic
+    def finish(self, action: Action, outcome: Outcome) -> None:
+        """Store LiteLLM's answer; the first success spends the approvals of exactly this action."""
+        attempt = Attempt.objects.get(pk=action.deployment_id)
+        attempt.answer = outcome.answer
+        attempt.answered_at = clock.now()
+        attempt.detail = outcome.detail
+        attempt.refusals = {"ok": 0, "refused": attempt.refusals + 1}.get(outcome.answer, attempt.refusals)
+        attempt.save(update_fields=["answer", "answered_at", "detail", "refusals"])
+        line = ActionLog.objects.filter(pk=self._lines.get(action.digest))
+        line.update(answer=outcome.answer, detail=outcome.detail)
+        if outcome.answer == "ok":
+            unspent = Approval.objects.filter(digest=action.digest, spent_at=None, withdrawn_at=None)
+            unspent.update(spent_at=attempt.answered_at)
+
+    def _log(self, action: Action) -> ActionLog:
+        return ActionLog.objects.create(
+            kind=action.kind,
+            name=action.name,
+            deployment_id=action.deployment_id,
+            reason=action.reason,
+            before=action.before,
+            after=action.after,
+            fields=list(action.fields),
+            by=action.approved_by or f"rule {action.rule}",
+            revert=action.cause == "revert",
+            answer="pending",
+            pass_id=self._pass_id,
+        )

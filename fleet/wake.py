@@ -1,0 +1,29 @@
+"""Wake the loop: somebody learned or decided something. Bursts coalesce, because the lease counts wake-ups and the
+task that finds it held does nothing."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+
+from celery import current_app
+from django.db import transaction
+from kombu.exceptions import OperationalError
+
+from fleet import lease
+
+log = logging.getLogger(__name__)
+
+
+def wake(why: str) -> None:
+    """Ask for a pass after the present transaction. Without a broker the tick does it later; nothing fails."""
+    lease.count_wake_up()
+    transaction.on_commit(partial(send, "fleet.cycle", why))
+
+
+def send(task: str, why: str, *args: str) -> None:
+    """Send a task by name; a broker that is away is logged and no more."""
+    try:
+        current_app.send_task(task, args=args, expires=60, ignore_result=True, retry=False)
+    except OperationalError as away:
+        log.warning("task_not_sent task=%s why=%s error=%s", task, why, type(away).__name__)

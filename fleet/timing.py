@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-DEFAULTS = {
-    "intended": 60.0,
-    "vast": 60.0,
-    "vllm": 15.0,
-    "deployments": 60.0,
-    "tick": 30.0,
+from fleet import config
+from fleet.config.shape import Fleet
+
+# Our own tables are read when they change; this is for a change that nobody told of, such as an edit of a file.
+OWN_S = {"intended": 60.0, "boxes": 60.0, "attempts": 60.0}
+# Source, or "tick" -> its key in the section `fleet` of config.yaml.
+KEYS = {
+    "vast": "listing_interval_s",
+    "vllm": "health_interval_s",
+    "deployments": "skew_interval_s",
+    "litellm_health": "litellm_health_interval_s",
+    "tick": "tick_interval_s",
 }
 
 
 def intervals() -> dict[str, float]:
-    """Source name -> seconds between two fetches, plus "tick"; all > 0, fractions allowed."""
-    return dict(DEFAULTS)
+    """Source name -> seconds between two fetches, plus "tick"; all > 0, fractions allowed.
+
+    Never raises: while the configuration is invalid, its last good state counts, and before there was one the defaults.
+    """
+    good = config.last_good()
+    fleet = good.fleet if good else Fleet
+    return {**OWN_S, **{name: float(getattr(fleet, key)) for name, key in KEYS.items()}}

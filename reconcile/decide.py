@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from reconcile import actions, guards, items, join, lifecycle, matching, memory, records, rollup
+from reconcile import actions, guards, items, join, lifecycle, matching, memory, orphans, records, rollup
 from reconcile.history import History, HostMemory, KeyMemory, RowMemory
 from reconcile.identity import Key, address_url, box_name
 from reconcile.inputs import Deployment, Server, Settings, Snapshots
@@ -35,6 +35,7 @@ def reconcile(snapshots: Snapshots, history: History, settings: Settings, now: f
     hosts = {host: memory.of_host(world, host) for host in sorted({each.host for each in joined if each.host})}
     row_keys = {row.id: each.key for each in joined for row in each.ours}
     rows = _rows(world, joined, row_keys)
+    strays = orphans.find(world, joined, rows)
     verdicts = [(each, _verdict(world, each, rows)) for each in joined]
     planned = _planned(world, verdicts)
     claimed = set(row_keys) | {row.id for each in joined for row in each.foreign}
@@ -50,9 +51,10 @@ def reconcile(snapshots: Snapshots, history: History, settings: Settings, now: f
         ask=_questions(world, joined, rows),
         refresh=_early(world, joined),
     )
-    ordered = tuple(sorted(planned.values(), key=_action_order))
+    prunes = orphans.actions(world, strays) if _may_plan(world) else ()
+    ordered = tuple(sorted((*planned.values(), *prunes), key=_action_order))
     standing = (*_general_items(world, joined), *_record_items(shown, joined), *_row_items(world, hosts, unclaimed))
-    found = tuple(sorted((*standing, *_action_items(world, ordered)), key=items.order))
+    found = tuple(sorted((*standing, *orphans.items(world, strays), *_action_items(world, ordered)), key=items.order))
     return Decision(view, Plan(mode=settings.mode, actions=ordered, items=found), _history(world, joined, hosts, rows))
 
 
@@ -71,9 +73,14 @@ def _verdict(world: World, joined: Joined, rows: dict[str, RowMemory]) -> Verdic
     return lifecycle.of_provider(world, joined, rows.get(joined.row_id))
 
 
+def _may_plan(world: World) -> bool:
+    """Nothing at all is written without a good and fresh reading of LiteLLM's rows, and of what is wanted."""
+    return world.good("deployments") and world.counts("intended")
+
+
 def _planned(world: World, verdicts: list[tuple[Joined, Verdict]]) -> dict[Key, Action]:
-    """The write of each key that wants one; none at all without a good and fresh reading of LiteLLM's rows."""
-    if not world.good("deployments") or world.intended.models == ():
+    """The write of each key that wants one."""
+    if not _may_plan(world):
         return {}
     anyone_answers = any(each.ok for each, _ in verdicts)
     found = ((each.key, actions.wanted(world, each, verdict, anyone_answers)) for each, verdict in verdicts)
@@ -85,7 +92,15 @@ def _rows(world: World, joined: list[Joined], keys: dict[str, Key]) -> dict[str,
     opinions = {each.row.id: each.opinion for each in joined if each.row}
     if not world.counts("deployments"):
         return world.rows
-    listed = {row.id: memory.of_row(world, row.id, keys.get(row.id), opinions.get(row.id)) for row in world.deployments}
+    own = {each.row.id for each in joined if each.row}
+    listed = {
+        row.id: orphans.counted(
+            world,
+            memory.of_row(world, row.id, keys.get(row.id), opinions.get(row.id)),
+            claimed=row.id in own or not matching.is_ours(row),
+        )
+        for row in world.deployments
+    }
     keep_s = max(FORGET_ROW_S, 2 * world.settings.settle_s)
     gone = {
         each.id: each for each in world.rows.values() if each.id not in listed and world.now - each.last_listed < keep_s
@@ -160,7 +175,7 @@ def _record_items(shown: tuple[Record, ...], joined: list[Joined]) -> Iterator[I
 
 def _row_items(world: World, hosts: dict[str, HostMemory | None], unclaimed: tuple[Deployment, ...]) -> Iterator[Item]:
     yield from (items.of_host(world, host) for host in hosts.values() if host and host.unlisted)
-    yield from map(items.of_unclaimed, unclaimed)
+    yield from (items.of_unclaimed(row) for row in unclaimed if not matching.is_ours(row))
 
 
 def _action_items(world: World, planned: tuple[Action, ...]) -> Iterator[Item]:

@@ -99,9 +99,9 @@ def _beside(joined: Joined, kind: str, reason: str, rule: str) -> Item:
 
 
 def of_unclaimed(row: Deployment) -> Item:
-    """A row that no key claims."""
+    """A row that no key claims and that is not ours."""
     record = of_row(row)
-    kind = "orphan" if record.skew else "unmanaged" if row.db_model else "config_row"
+    kind = "unmanaged" if row.db_model else "config_row"
     return Item(kind=kind, name=record.name, key=record.key, host=record.host, reason=record.reason, rule=record.rule)
 
 

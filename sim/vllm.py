@@ -130,13 +130,14 @@ class Listener:
     async def open(self) -> None:
         """Listen; port 0 takes a free one and keeps it. OSError when the address is taken."""
         runner = web.ServerRunner(web.Server(self.server.answer, access_log=None), shutdown_timeout=0.05)
+        self._runner = runner  # before it listens: whoever is cancelled here must still be able to close it
         await runner.setup()
         try:
             await web.TCPSite(runner, self.host, self.port, reuse_address=True).start()
         except OSError:
-            await runner.cleanup()
+            await self.close()
             raise
-        self._runner, self.port = runner, runner.addresses[0][1]
+        self.port = runner.addresses[0][1]
 
     async def close(self) -> None:
         """Established connections are dropped too: a dead box does not finish its answers."""

@@ -12,6 +12,7 @@ from aiohttp import web
 from sim.litellm.faults import Fault, Handler
 from sim.litellm.routes import Routes
 from sim.litellm.store import Router, Row, Store
+from sim.site import Site
 
 MASTER_KEY = "sk-test-master-key-0123456789"
 
@@ -44,10 +45,13 @@ class LiteLLM:
         self.master_key, self.poll_s = master_key, poll_s
         self.calls: list[Call] = []
         self.faults: list[Fault] = []
-        self.base_url = ""
         self._routes = Routes(self.store, self.router, master_key)
-        self._runner: web.AppRunner | None = None
+        self._site: Site | None = None
         self._poll: asyncio.Task[None] | None = None
+
+    @property
+    def base_url(self) -> str:
+        return self._site.url if self._site else ""
 
     @property
     def reads(self) -> list[Call]:
@@ -91,17 +95,13 @@ class LiteLLM:
         app = web.Application(middlewares=[self._record], client_max_size=8 * 1024 * 1024)
         app.add_routes(self._routes.table())
         self._routes.session = aiohttp.ClientSession(trust_env=False)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, host, port).start()
-        self.base_url = f"http://{host}:{self._runner.addresses[0][1]}"
+        self._site = Site(app)
         self._poll = asyncio.create_task(self._keep_polling())
-        return self.base_url
+        return await self._site.start(host, port)
 
     async def stop(self) -> None:
-        if self._runner is None or self._poll is None:
+        if self._site is None or self._poll is None:
             return
         self._poll.cancel()
+        await self._site.stop()
         await self._routes.session.close()
-        await self._runner.cleanup()
-        self._runner = None

@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import LoginView, LogoutView
-from django.urls import path
+from django.urls import include, path
 from django.views.generic import RedirectView
 from django_prometheus.exports import ExportToDjangoView
 
@@ -11,6 +11,7 @@ from fleet import health
 
 urlpatterns = [
     path("", RedirectView.as_view(url="/models")),
+    path("", include("fleet.urls")),
     path("admin/", admin.site.urls),
     path("accounts/login/", LoginView.as_view(redirect_authenticated_user=True), name="login"),
     path("accounts/logout/", LogoutView.as_view(), name="logout"),

@@ -57,7 +57,7 @@ def test_it_sends_one_fetch_a_source_and_the_tick(app: Celery, intervals: dict[s
 
 def test_it_lets_a_message_die_when_the_next_one_is_due(app: Celery, intervals: dict[str, float]) -> None:
     timetable = Timetable(app)
-    assert {name: line.options["expires"] for name, line in timetable.schedule.items()} == {
+    assert {name: (line.options or {})["expires"] for name, line in timetable.schedule.items()} == {
         "vast": 1.0, "vllm": 15.0, "tick": 30.0,
     }  # fmt: skip
 

@@ -1,7 +1,9 @@
 """`manage.py up`: everything that llmao needs on one machine, in one command, until Ctrl-C."""
 
+import contextlib
 import fcntl
 import os
+import select
 import socket
 import sys
 import time
@@ -20,15 +22,17 @@ from fleet.supervisor import Program, Supervisor, Watchdog
 
 LOCK_PATIENCE_S = 12.0
 BROKER_PATIENCE_S = 15.0
+SAY_PATIENCE_S = 0.5
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 def say(sentence: str) -> None:
-    """One line to the terminal; when that is gone, to nobody: losing the terminal must not end us half-way."""
-    try:
-        print(sentence, flush=True)
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """One line to the terminal, or to nobody: neither a terminal that is gone nor one that takes nothing (Ctrl-S, a
+    full pipe) may keep us from ending what we started."""
+    stdout = sys.stdout.fileno()
+    with contextlib.suppress(OSError):
+        if select.select([], [stdout], [], SAY_PATIENCE_S)[1]:
+            os.write(stdout, f"{sentence}\n".encode())
 
 
 class Command(BaseCommand):

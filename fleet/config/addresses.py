@@ -64,7 +64,7 @@ def _refused(address: Address) -> str:
     if address.is_link_local:
         return "is a link-local address"
     if address.version == 6 and "%" in str(address):
-        return "has a zone: write the address without %"
+        return "has a zone (what follows %)"
     if address.version == 4 and address.is_reserved:
         return "is a reserved address"
     return ""

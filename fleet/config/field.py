@@ -20,20 +20,20 @@ from fleet.config.tree import line_of
 
 @dataclass(frozen=True)
 class Field:
+    """`line` is where its key stands, or the value itself in a list."""
+
     report: Report
     key: str
     node: yaml.Node
+    line: int
 
     def wrong(self, sentence: str) -> None:
-        self.report.add(line_of(self.node), self.key, sentence)
+        self.report.add(self.line, self.key, sentence)
 
     def expected(self, what: str, *, hidden: bool = False) -> None:
-        found = "something else" if hidden else scalar.described(self.node)
-        self.wrong(f"expected {what}; found {found}")
-
-    @property
-    def line(self) -> int:
-        return line_of(self.node)
+        """`hidden`: the value might be a secret, so only its kind is named."""
+        found = self.kind if hidden else scalar.described(self.node)
+        self.wrong(f"expected {what}; found {'a ' * hidden}{found}")
 
     @property
     def kind(self) -> str:
@@ -58,20 +58,27 @@ class Field:
         if not isinstance(self.node, yaml.SequenceNode):
             self.expected(f"a list, as in {example}", hidden=self.kind != "mapping")
             return []
-        return [Field(self.report, f"{self.key}[{index}]", node) for index, node in enumerate(self.node.value)]
+        entries = enumerate(self.node.value)
+        return [Field(self.report, f"{self.key}[{index}]", node, line_of(node)) for index, node in entries]
 
     def known(self, keys: Collection[str], example: str, elsewhere: dict[str, str] | None = None) -> dict[str, Field]:
         """`entries`, with every key that is not in `keys` reported."""
         entries = self.entries(example)
         for key in [key for key in entries if key not in keys]:
-            self.report.add(line_of_key(self.node, key), entries[key].key, unknown_key(key, keys, elsewhere or {}))
+            entries[key].wrong(unknown_key(key, keys, elsewhere or {}))
         return {key: field for key, field in entries.items() if key in keys}
 
-    def text(self, what: str) -> str | None:
-        """Text that is not empty."""
-        if self.kind == "text" and self.node.value.strip():
-            return str(self.node.value).strip()
-        self.expected(f"{what} as text: put it in quotes" if self.kind in ("number", "boolean", "odd") else what)
+    def text(self, what: str, longest: int = 200) -> str | None:
+        """One line of text that is not empty."""
+        value = str(self.node.value).strip() if self.kind == "text" else ""
+        if self.kind in ("number", "boolean", "odd"):
+            self.wrong(f"expected {what}; YAML reads {self.node.value} as a number or another word: put it in quotes")
+        elif not value:
+            self.expected(what)
+        elif len(value) > longest or not value.isprintable():
+            self.wrong(f"expected {what}; found more than {longest} letters, or a line break among them")
+        else:
+            return value
         return None
 
     def number(self, what: str, low: float, high: float, *, above: bool = False) -> float | None:
@@ -111,27 +118,27 @@ class Field:
 
     def data(self) -> Any:
         """The value as plain Python: a free-form part, in which no secret stands."""
+        if secret_source.names_a_secret(self.node):
+            self.wrong("callers can read this: no secret can stand here")
+            return None
         if isinstance(self.node, yaml.MappingNode):
             return {key: field.data() for key, field in self.entries("{key: value}").items()}
         if isinstance(self.node, yaml.SequenceNode):
             return [field.data() for field in self.items("[…]")]
-        if self.kind == "odd":
+        value = scalar.value(self.node)
+        if value is None and self.kind != "null":
             self.wrong("YAML reads this as something else than it looks: put it in quotes")
-        return scalar.value(self.node)
+        return value
 
     def _child(self, key: yaml.Node, value: yaml.Node) -> Field:
-        return Field(self.report, f"{self.key}.{key.value}" if self.key else str(key.value), value)
+        path = f"{self.key}.{key.value}" if self.key else str(key.value)
+        return Field(self.report, path, value, line_of(key))
 
     def _is_key(self, key: yaml.Node) -> bool:
         if isinstance(key, yaml.ScalarNode):
             return True
         self.report.add(line_of(key), self.key, "a key is one word, not a list or a mapping")
         return False
-
-
-def line_of_key(node: yaml.Node, name: str) -> int:
-    """The line on which a mapping has the key."""
-    return next(line_of(key) for key, _ in node.value if key.value == name)
 
 
 def unknown_key(key: str, known: Collection[str], elsewhere: dict[str, str]) -> str:

@@ -62,7 +62,7 @@ def _host(text: str, field: Field, *, allow_private: bool) -> str | None:
 
 
 def _rows(host: str, field: Field) -> Iterator[Placed]:
-    items = field.items(f"[[qwen3-8b, 8001]] behind {host}")
+    items = field.items(EXAMPLE)
     if not items and field.kind in ("list", "null"):
         field.wrong(f"names no server: write rows, as in {EXAMPLE}, or remove the host")
     if items and all(item.kind in ("text", "number", "null") for item in items):
@@ -78,7 +78,7 @@ def _rows(host: str, field: Field) -> Iterator[Placed]:
 def _row(host: str, field: Field) -> Placed | None:
     parts = field.items("") if field.kind == "list" else []
     if not 2 <= len(parts) <= 4:
-        field.wrong(f"expected {ROW}; found {len(parts)} values" if parts else f"expected {ROW}")
+        field.wrong(f"expected {ROW}; found {len(parts)} in the brackets" if parts else f"expected {ROW}")
         return None
     model, port = parts[0].text("the name of a model"), parts[1].integer(_PORT, 1, 65535)
     label = parts[2].text("a label, or null") if len(parts) > 2 and parts[2].kind != "null" else ""

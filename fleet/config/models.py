@@ -79,7 +79,7 @@ def _info(entries: dict[str, Field]) -> tuple[dict[str, Any], bool]:
     """(model_info, self_hosted). A row with a `vllm` section is taken for a box even if it does not say so."""
     field = entries.get("model_info")
     inner = field.entries("model_info: {self_hosted: true}") if field else {}
-    for name in inner.keys() & WRITTEN_BY_LLMAO:
+    for name in (name for name in inner if name in WRITTEN_BY_LLMAO):
         inner[name].wrong("llmao writes this itself: remove it")
     said = inner["self_hosted"].boolean() if "self_hosted" in inner else None
     if "vllm" in entries and not said:

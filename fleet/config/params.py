@@ -51,7 +51,9 @@ def _model(field: Field | None, *, self_hosted: bool) -> str:
     provider, slash, name = text.partition("/")
     if field is None or not text:
         return ""
-    if not slash or not name or provider not in PROVIDERS:
+    if slash and not name and provider in PROVIDERS:
+        field.wrong(f"{text!r} names a provider and no model: write it like openai/gpt-5-mini")
+    elif not slash or not name or provider not in PROVIDERS:
         field.wrong(f"{text!r} has no provider that LiteLLM knows: {_like(text, self_hosted=self_hosted)}")
     elif self_hosted and provider != BOX_PREFIX:
         field.wrong(f"a box is reached by {BOX_PREFIX}/, not {provider}/: write {BOX_PREFIX}/{name}")

@@ -70,7 +70,7 @@ def _top(
         return None
     for line, sentence in tree.unfold(root):
         report.add(line, "", sentence)
-    field = Field(report, "", root)
+    field = Field(report, "", root, tree.line_of(root))
     if field.kind != "mapping":
         field.wrong(f"expected a mapping, with {', '.join(f'{name}:' for name in known)} at the left margin")
         return None
@@ -92,7 +92,7 @@ def _no_models(path: Path) -> str:
 
 
 def _models_path(config: Path, field: Field | None) -> Path:
-    text = field.text("the path of models.yaml") if field and field.kind != "null" else None
+    text = field.text("the path of models.yaml", longest=4000) if field and field.kind != "null" else None
     return config.parent / (Path(text).expanduser() if text else "models.yaml")
 
 

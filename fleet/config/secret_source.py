@@ -30,11 +30,11 @@ def read(node: yaml.Node, report: Report, *, one_line: bool) -> Secret:
     if isinstance(node, yaml.MappingNode):
         value, origin = _named(node, report)
     else:
-        value, origin = _written(node), "it"
+        value, origin = _written(node), ""
     if not value:
-        raise Bad(f"{origin} is empty; {EXPECTED}")
+        raise Bad(f"{origin}is empty; {EXPECTED}")
     if one_line and not re.fullmatch(r"[!-~]+", value):
-        raise Bad(f"{origin} holds a blank, a line break or a letter beyond ASCII: a key has none")
+        raise Bad(f"{origin}holds a blank, a line break or a letter beyond ASCII: a key has none")
     return Secret(value)
 
 
@@ -66,12 +66,12 @@ def _variable(name: str) -> tuple[str, str]:
         # Somebody may have put the secret itself here: only what looks like a variable is repeated.
         shown = name if re.fullmatch(r"[A-Z_][A-Z0-9_]{0,63}", name) else "of the name written here"
         raise Bad(f"the environment has no variable {shown}: set it, or write {{file: PATH}}")
-    return os.environ[name], f"the variable {name}"
+    return os.environ[name], f"the variable {name} "
 
 
 def _file(name: str, report: Report) -> tuple[str, str]:
     path = report.folder / Path(name).expanduser()
     try:
-        return report.files.read(path, MAX_BYTES).rstrip("\r\n"), f"the file {path}"
+        return report.files.read(path, MAX_BYTES).rstrip("\r\n"), f"the file {path} "
     except Unreadable as error:
         raise Bad(error.sentence) from error

@@ -29,6 +29,7 @@ class Section:
         self.report, self.key = report, key
         self.line = field.line if field else None
         self.fields = field.known(known, example, elsewhere) if field else {}
+        self.is_none = field is not None and field.kind not in ("mapping", "null")
 
     def get(self, key: str) -> Field | None:
         """The field, None also when nothing is written behind its key."""
@@ -36,6 +37,8 @@ class Section:
         return None if field is None or field.kind == "null" else field
 
     def missing(self, key: str, what: str) -> None:
+        if self.is_none:
+            return  # that was said already
         field = self.fields.get(key)
         line = field.line if field else self.line
         self.report.add(line, f"{self.key}.{key}", f"is missing: write {what}")

@@ -50,12 +50,13 @@ def unfold(node: yaml.Node) -> list[tuple[int, str]]:
 
 
 def _repeated(node: yaml.MappingNode) -> Iterator[tuple[int, str]]:
-    seen: dict[str, int] = {}
-    for key, _ in node.value:
-        if key.value in seen and isinstance(key, yaml.ScalarNode):
-            yield line_of(key), f"the key {key.value!r} is written a second time (first on line {seen[key.value]})"
-        elif isinstance(key, yaml.ScalarNode):
-            seen[key.value] = line_of(key)
+    """Names what is written twice, and leaves the first in the mapping."""
+    first: dict[str, int] = {}
+    for pair in list(node.value):
+        key = pair[0]
+        if isinstance(key, yaml.ScalarNode) and first.setdefault(key.value, line_of(key)) != line_of(key):
+            node.value.remove(pair)
+            yield line_of(key), f"the key {key.value!r} is written a second time (first on line {first[key.value]})"
 
 
 def line_of(node: yaml.Node) -> int:

@@ -95,7 +95,13 @@ class Box:
     async def come_up(self) -> None:
         """Start, or return after `die`: it asks afresh and loads everything again."""
         self.alive, self._etag, self.revision = True, None, None
-        if self.asks and self._asking is None:
+        if self.asks:
+            await self.start_asking()
+
+    async def start_asking(self) -> None:
+        """For a box that has been silent so far."""
+        self.asks = True
+        if self.alive and self._asking is None:
             self._asking = asyncio.create_task(self._keep_asking())
 
     async def die(self) -> None:

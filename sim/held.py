@@ -65,6 +65,10 @@ class HeldBox:
         """It asks and loads again."""
         self._background.run(self._box.come_up())
 
+    def start_asking(self) -> None:
+        """For a box rented with `asks=False`: from now on it asks for its config."""
+        self._background.run(self._box.start_asking())
+
     def crash(self, listen: int) -> None:
         """One server dies; the box goes on asking for its config."""
         self._background.run(self._box.crash(listen))
@@ -170,6 +174,10 @@ class HeldWorld:
     def commercial(self, served_id: str, api_key: str) -> str:
         """A commercial provider that serves one model; its base, with /v1."""
         return self._background.run(self._world.commercial(served_id, api_key))
+
+    def complete(self, model: str) -> str:
+        """What a chat completion through the stand-in answers: its text, or LiteLLM's error."""
+        return self._background.run(self._world.complete(model))
 
     def until(self, holds: Callable[[], object], timeout_s: float = 60.0) -> None:
         """Wait until `holds()` is true. TimeoutError, with the world's state, when it never is."""

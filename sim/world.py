@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import aiohttp
+
 from sim.box import Box, Clocks, free_port
 from sim.litellm import LiteLLM, Store
 from sim.vast import API_KEY, Instance, VastAPI
@@ -153,6 +155,19 @@ class World:
         await upstream.open()
         self.upstreams.append(upstream)
         return f"{upstream.url}/v1"
+
+    async def complete(self, model: str) -> str:
+        """What a chat completion through the first replica answers: its text, or LiteLLM's error."""
+        litellm = self.litellms[0]
+        body = {"model": model, "messages": [{"role": "user", "content": "Say hello."}]}
+        headers = {"Authorization": f"Bearer {litellm.master_key}"}
+        url, limit = f"{litellm.base_url}/v1/chat/completions", aiohttp.ClientTimeout(total=10)
+        async with (
+            aiohttp.ClientSession(timeout=limit) as session,
+            session.post(url, json=body, headers=headers) as got,
+        ):
+            told = await got.json()
+        return str(told["choices"][0]["message"]["content"] if got.status == 200 else told["error"]["message"])
 
     def state(self) -> dict[str, Any]:
         """Everything worth seeing, without a key."""

@@ -80,7 +80,7 @@ class Session:
 
     async def __aenter__(self) -> Self:
         self._client = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, happy_eyeballs_delay=None),
+            connector=aiohttp.TCPConnector(limit=0),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers=_HEADERS,
             timeout=_NO_TIMEOUT,

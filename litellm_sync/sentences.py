@@ -18,10 +18,10 @@ _LOOKED_AT = 20_000  # characters; far more than a sentence, far less than a bod
 _SHORTEST = 4  # hiding "a" everywhere would hide the sentence
 
 
-def said(status: int, body: bytes, secrets: Iterable[str] = ()) -> str:
+def said(status: int, body: bytes, secrets: Iterable[str] = (), *, who: str = "LiteLLM") -> str:
     """`LiteLLM answers 500: …`, at most LENGTH characters of its own words, on one line."""
     words = one_line(_words(body), secrets)
-    return f"LiteLLM answers {status}: {words}" if words else f"LiteLLM answers {status} without a reason"
+    return f"{who} answers {status}: {words}" if words else f"{who} answers {status} without a reason"
 
 
 def one_line(text: str, secrets: Iterable[str] = ()) -> str:

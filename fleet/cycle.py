@@ -100,7 +100,7 @@ def _execute(decided: Decided, held: Held, configuration: Config) -> Batch:
     litellm = configuration.litellm
     return carry_out(
         ready,
-        LiteLLM(litellm.base_url, litellm.master_key.reveal(), litellm.request_timeout_s),
+        LiteLLM(litellm.base_url, litellm.master_key.value(), litellm.request_timeout_s),
         keys.secrets_by_hash(configuration, (action.after for action in ready)),
         Recorder(decided.id),
         may_write=held.renew,

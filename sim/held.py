@@ -39,6 +39,10 @@ class HeldBox:
         return dict(self._box.ports)
 
     @property
+    def alive(self) -> bool:
+        return self._box.alive
+
+    @property
     def last_answer(self) -> int | str | None:
         """Status of its last GET /vllm/config, or why there was no answer; None before the first."""
         return self._box.last_answer
@@ -136,6 +140,10 @@ class HeldWorld:
     @property
     def litellm_urls(self) -> list[str]:
         return [each.base_url for each in self._world.litellms]
+
+    def hosts(self) -> list[str]:
+        """The addresses of all boxes, dead ones too."""
+        return list(self._world.boxes)
 
     def box(self, host: str) -> HeldBox:
         return HeldBox(self._world.boxes[host], self._background)

@@ -11,12 +11,9 @@ A start takes 7 s on a quiet machine, and the process holds 400 MB: share one pe
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
-import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -25,11 +22,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from sim.child import end_with_parent
+
 HERE = Path(__file__).resolve().parent
 MASTER_KEY = "sk-test-master-key-0123456789"
 START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 10.0
-_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -73,12 +71,6 @@ def _environment(db: Path, config: Path) -> dict[str, str]:
     }
 
 
-def _die_with_parent() -> None:
-    """A test run that is killed cannot clean up; on Linux the kernel then ends the proxy."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
 def _start(venv: Path, port: int, env: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
     python = venv / "bin" / "python"
     if not python.exists():
@@ -88,8 +80,8 @@ def _start(venv: Path, port: int, env: dict[str, str], log: Path) -> subprocess.
         )
     command = [str(python), "-m", "uvicorn", "litellm.proxy.proxy_server:app", "--host", "127.0.0.1"]
     command += ["--port", str(port), "--log-level", "warning"]
-    with log.open("wb") as out:
-        return subprocess.Popen(command, env=env, stdout=out, stderr=out, preexec_fn=_die_with_parent)  # noqa: PLW1509  # one C call, before exec
+    with log.open("wb") as out:  # a test run that is killed cannot clean up: the kernel then ends the proxy
+        return subprocess.Popen(command, env=env, stdout=out, stderr=out, preexec_fn=end_with_parent())  # noqa: PLW1509  # one C call, before exec
 
 
 def _is_ready(url: str) -> bool:

@@ -104,6 +104,7 @@ def test_it_hides_rows_from_a_virtual_key_without_an_error(litellm: Contract) ->
     assert row_id in seen
     assert other_id not in seen and CONFIG_ROW not in seen
     assert litellm.with_virtual_key(["no-such-model"]).rows() == {}
+    assert {row_id, other_id, CONFIG_ROW} <= set(litellm.with_virtual_key([]).rows())
 
 
 def test_it_refuses_writes_of_a_virtual_key(litellm: Contract) -> None:

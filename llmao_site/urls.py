@@ -7,7 +7,7 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 from django_prometheus.exports import ExportToDjangoView
 
-from fleet import health
+from fleet import boxes, health
 
 urlpatterns = [
     path("", RedirectView.as_view(url="/models")),
@@ -15,6 +15,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("accounts/login/", LoginView.as_view(redirect_authenticated_user=True), name="login"),
     path("accounts/logout/", LogoutView.as_view(), name="logout"),
+    path("vllm/config", login_not_required(boxes.vllm_config), name="vllm-config"),
     path("healthz", login_not_required(health.healthz), name="healthz"),
     path("readyz", login_not_required(health.readyz), name="readyz"),
     path("metrics", login_not_required(ExportToDjangoView), name="metrics"),

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class ConfigError:
     """One mistake. `file` is the file's name, `line` counts from 1 (None: the whole file), `key` is the path of the
-    value inside the file ("" for the file itself). No part of it holds a secret."""
+    value inside the file ("" for the file itself). `absent`: there is no config.yaml at all. No part holds a secret."""
 
     file: str
     line: int | None
     key: str
     sentence: str
+    absent: bool = False
 
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}:{self.line}"

@@ -32,9 +32,13 @@ class Files:
     def __init__(self) -> None:
         self.stamps: dict[Path, Stamp] = {}
 
+    def note(self, path: Path) -> None:
+        """Remember a file as it is now, also that it is not there."""
+        self.stamps[path] = stamp(path)
+
     def read(self, path: Path, max_bytes: int = MAX_BYTES) -> str:
         """The text of a file, UTF-8. Raises Unreadable."""
-        self.stamps[path] = stamp(path)
+        self.note(path)
         if path.exists() and not path.is_file():
             raise Unreadable(f"{path} is not a file.")
         try:

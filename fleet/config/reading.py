@@ -23,7 +23,10 @@ def load(path: Path, files: Files | None = None) -> Config:
     """
     files = files or Files()
     report = Report(path.name, path.parent, files)
-    top = _top(report, path, _no_config(path), sections.SECTIONS, sections.KNOWN)
+    if not path.exists():
+        files.note(path)
+        raise ConfigErrors([ConfigError(path.name, None, "", _no_config(path), absent=True)])
+    top = _top(report, path, "went away while it was read", sections.SECTIONS, sections.KNOWN)
     read = sections.read(report, top) if top is not None else None
     models_path = _models_path(path, (top or {}).get("models_path"))
     placed = _models(Report(models_path.name, models_path.parent, files), models_path, report)

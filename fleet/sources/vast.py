@@ -77,7 +77,13 @@ def fetch(_: View) -> Listing:
     vast = settings.fleet.vast
     if vast is None:
         raise NotConfigured
-    walk = Walk(vast.base_url, vast.api_key.value(), page_wait_s=vast.page_wait_s)
+    key = vast.api_key.value()
+    walk = Walk(vast.base_url, key, page_wait_s=vast.page_wait_s, timeout_s=REQUEST_TIMEOUT_S)
+    return listing(settings, walk)
+
+
+def listing(settings: Config, walk: Walk) -> Listing:
+    """The walk's rows as instances, in the order of the listing. Raises SourceError."""
     return Listing(instances=tuple(_instance(settings, row) for row in walk.rows()))
 
 
@@ -88,7 +94,7 @@ class Walk:
     base_url: str
     api_key: str
     page_wait_s: float
-    timeout_s: float = REQUEST_TIMEOUT_S
+    timeout_s: float
 
     def rows(self) -> list[_Row]:
         """Every row of a whole listing, ids unique. Raises SourceError."""

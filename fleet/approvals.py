@@ -16,6 +16,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from fleet import clock, fetching, passes, snapshots
+from fleet.config.addresses import refused_because
 from fleet.models import HOST_LABELS, ActionLog, Approval, BoxContact, Host, HostLabel, IntendedServer
 from reconcile.identity import canonical_host
 from reconcile.inputs import Intended
@@ -244,6 +245,9 @@ def take_up() -> None:
 
 def _address(host: str) -> str:
     try:
-        return canonical_host(host)
+        address = canonical_host(host)
     except ValueError as error:
         raise Refused(f"{error}.") from error
+    if why := refused_because(address):
+        raise Refused(f"{address} {why}: no box can be there.")
+    return address

@@ -73,6 +73,12 @@ def test_it_refuses_what_is_no_address(unknown_box: None) -> None:
     )
 
 
+def test_it_refuses_an_address_that_no_box_can_have(unknown_box: None) -> None:
+    assert refusal("169.254.169.254", [("qwen3-8b", None)], "ada") == (
+        "169.254.169.254 is a cloud's metadata service: no box can be there.",
+    )
+
+
 def test_it_refuses_a_host_that_never_presented_the_fleet_key(unknown_box: None) -> None:
     (sentence,) = refusal("203.0.113.78", [("qwen3-8b", None)], "ada")
     assert "203.0.113.78 never presented the fleet key" in sentence

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import uuid
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import msgspec
 
@@ -42,11 +42,22 @@ def address_url(host: str, port: int) -> str:
 
 
 def provider_url(base: str) -> str:
-    """A commercial base in normal form: scheme and host lower case, no trailing `/`, one trailing `/v1` stripped."""
-    parts = urlsplit(base.strip())
+    """A commercial base in normal form: scheme and host lower case, no trailing `/`, one trailing `/v1` stripped.
+
+    What is no URL (LiteLLM's rows may hold anything) is only itself.
+    """
+    parts = _split(base.strip())
     path = parts.path.rstrip("/")
     path = path.removesuffix("/v1").rstrip("/")
     return urlunsplit((parts.scheme.lower(), _lower_netloc(parts.netloc), path, parts.query, ""))
+
+
+def _split(url: str) -> SplitResult:
+    """The parts of a URL; text that is none is all path."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return SplitResult("", "", url, "", "")
 
 
 def _lower_netloc(netloc: str) -> str:
@@ -65,7 +76,7 @@ def same_address(one: str | None, other: str | None) -> bool:
 
 def host_of(url: str) -> str:
     """The host of a canonical or dialable URL, without brackets; "" when there is none."""
-    return urlsplit(url).hostname or ""
+    return _split(url).hostname or ""
 
 
 def deployment_id(key: Key, *, second: bool = False) -> str:
@@ -85,5 +96,5 @@ def has_our_form(identifier: str) -> bool:
 
 
 def box_name(url: str) -> str:
-    """`host:port` of a canonical URL. Never a URL: a URL on a page gets pasted."""
-    return urlsplit(url).netloc
+    """`host:port` of a URL, without a password in it. Never a URL: a URL on a page gets pasted."""
+    return _split(url).netloc.rpartition("@")[2]

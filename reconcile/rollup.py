@@ -15,13 +15,17 @@ from reconcile.world import World, index
 
 
 def models(world: World, keys: list[tuple[Joined, Verdict]], unclaimed: Iterable[Deployment]) -> tuple[ModelView, ...]:
-    """One roll-up per name of models.yaml, in its order."""
+    """One roll-up per name of models.yaml, by name. Of several rows of one name the self-hosted one is shown."""
     by_name = index(keys, lambda each: each[0].key.model)
     strangers = index(unclaimed, lambda row: row.name)
     seen: dict[str, Model] = {}
-    for model in world.intended.models:
+    for model in sorted(world.intended.models, key=_shown_first):
         seen.setdefault(model.name, model)
     return tuple(_rolled(world, model, by_name.get(name, []), strangers.get(name, [])) for name, model in seen.items())
+
+
+def _shown_first(model: Model) -> tuple[str, bool, str]:
+    return model.name, not model.self_hosted, str(model.params.get("api_base"))
 
 
 def _rolled(world: World, model: Model, keys: list[tuple[Joined, Verdict]], strangers: list[Deployment]) -> ModelView:

@@ -15,6 +15,7 @@ from reconcile.probe import served_name
 
 HEALTH_CHECK_TIMEOUT_S = 10  # LiteLLM's own default lets one dead row hold a check for a minute
 NOT_IN_FINGERPRINT = ("id", "llmao_body", "llmao_instance")
+NOT_IN_ADOPTED = ("model_info.llmao_body", "model_info.asf_api_base")  # the stamp of an adopted row is all it got
 
 
 def canonical(value: Any) -> str:
@@ -96,12 +97,12 @@ def wanted_fields(body: dict[str, Any]) -> dict[str, Any]:
 def differing(row: Deployment, body: dict[str, Any]) -> tuple[str, ...]:
     """The fields we own in which the row is not the body; addresses compare in normal form.
 
-    A row without a fingerprint is an adopted one: it does not differ by that, nor by fields it never had.
+    A row without a fingerprint is an adopted one: it does not differ by that, nor by an address it was never given.
     """
     have, want = shown(row), wanted_fields(body)
     fields = [name for name in want if not _same(name, have[name], want[name])]
     if row.llmao_body is None:
-        fields = [name for name in fields if have[name] is not None]
+        fields = [name for name in fields if name not in NOT_IN_ADOPTED or have[name] is not None]
     return tuple(fields)
 
 

@@ -44,7 +44,7 @@ def reconcile(snapshots: Snapshots, history: History, settings: Settings, now: f
         records.of_key(world, each, verdict, planned.get(each.key), hosts.get(each.host)) for each, verdict in verdicts
     )
     view = View(
-        records=tuple(sorted((*shown, *map(records.of_row, unclaimed)), key=_record_order)),
+        records=tuple(sorted((*shown, *(records.of_row(world, row) for row in unclaimed)), key=_record_order)),
         models=rollup.models(world, verdicts, unclaimed),
         sources=tuple(world.sources.values()),
         targets=_targets(world, joined),
@@ -175,7 +175,7 @@ def _record_items(shown: tuple[Record, ...], joined: list[Joined]) -> Iterator[I
 
 def _row_items(world: World, hosts: dict[str, HostMemory | None], unclaimed: tuple[Deployment, ...]) -> Iterator[Item]:
     yield from (items.of_host(world, host) for host in hosts.values() if host and host.unlisted)
-    yield from (items.of_unclaimed(row) for row in unclaimed if not matching.is_ours(row))
+    yield from (items.of_unclaimed(world, row) for row in unclaimed if not matching.is_ours(row))
 
 
 def _action_items(world: World, planned: tuple[Action, ...]) -> Iterator[Item]:

@@ -98,9 +98,9 @@ def _beside(joined: Joined, kind: str, reason: str, rule: str) -> Item:
     return Item(kind=kind, name=joined.name, key=joined.key, host=joined.host, reason=reason, rule=rule)
 
 
-def of_unclaimed(row: Deployment) -> Item:
+def of_unclaimed(world: World, row: Deployment) -> Item:
     """A row that no key claims and that is not ours."""
-    record = of_row(row)
+    record = of_row(world, row)
     kind = "unmanaged" if row.db_model else "config_row"
     return Item(kind=kind, name=record.name, key=record.key, host=record.host, reason=record.reason, rule=record.rule)
 

@@ -90,7 +90,7 @@ def box(world: World, rows: Rows, server: Server) -> Joined:
         body = bodies.of_box(key, server, model, dial.url, served_id=probe.served_id, instance=place.instance)
     row = the_row(key, ours, body["model_info"]["llmao_body"] if body else None)
     attempt = world.attempts.get(row.id if row else deployment_id(key))
-    opinion = _opinion(world, row, attempt)
+    opinion = _opinion(world, row.id if row else None, attempt)
     mine = memory.removed(world, memory.asked(mine, opinion), attempt)
     foreign = rows.foreign(key, box_urls(server.host, server.listen_port, dial.url))
     return Joined(
@@ -105,7 +105,7 @@ def box(world: World, rows: Rows, server: Server) -> Joined:
         memory=mine,
         ours=ours,
         row=row,
-        going=_going(world, row, attempt),
+        going=row is not None and going(world, row),
         foreign=foreign,
         opinion=opinion,
         attempt=attempt,
@@ -135,9 +135,9 @@ def provider(world: World, rows: Rows, model: Model) -> Joined:
         memory=memory.recalled(world, key),
         ours=ours,
         row=row,
-        going=_going(world, row, attempt),
+        going=row is not None and going(world, row),
         foreign=rows.foreign(key, (key.url,)),
-        opinion=_opinion(world, row, attempt),
+        opinion=_opinion(world, row.id if row else deployment_id(key), attempt),
         attempt=attempt,
         body=body,
         differing=_differing(row, body, certain=True),
@@ -158,9 +158,9 @@ def _probed(world: World, server: Server, model: Model | None, url: str | None) 
     return judge(probe, model, open_allowed=server.open_allowed), True
 
 
-def _opinion(world: World, row: Deployment | None, attempt: Attempt | None) -> Opinion | None:
-    """LiteLLM's newest opinion of the row; one asked before our last write of it is unknown."""
-    opinion = world.opinions.get(row.id) if row else None
+def _opinion(world: World, row_id: str | None, attempt: Attempt | None) -> Opinion | None:
+    """LiteLLM's newest opinion of a row; one asked before our last write of it is unknown."""
+    opinion = world.opinions.get(row_id) if row_id else None
     if opinion is None:
         return None
     written_at = (attempt.answered_at or attempt.sent_at) if attempt else 0.0
@@ -168,8 +168,10 @@ def _opinion(world: World, row: Deployment | None, attempt: Attempt | None) -> O
     return None if old or opinion.asked_at < written_at else opinion
 
 
-def _going(world: World, row: Deployment | None, attempt: Attempt | None) -> bool:
-    if row is None or attempt is None or attempt.kind not in DELETES or attempt.answer != "ok":
+def going(world: World, row: Deployment) -> bool:
+    """Whether our own removal of the row was answered, and only a lagging replica lists it."""
+    attempt = world.attempts.get(row.id)
+    if attempt is None or attempt.kind not in DELETES or attempt.answer != "ok":
         return False
     return world.now - (attempt.answered_at or attempt.sent_at) < world.settings.settle_s
 

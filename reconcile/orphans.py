@@ -11,7 +11,7 @@ from reconcile import bodies, guards
 from reconcile.history import RowMemory
 from reconcile.identity import Key, box_name, same_address
 from reconcile.inputs import Deployment
-from reconcile.join import DELETES, Joined
+from reconcile.join import Joined, going
 from reconcile.matching import is_ours
 from reconcile.runs import grown, long_enough
 from reconcile.view import Action, Item
@@ -47,16 +47,8 @@ def counted(world: World, row: RowMemory, *, claimed: bool) -> RowMemory:
 def find(world: World, joined: list[Joined], rows: dict[str, RowMemory]) -> list[Orphan]:
     """Our rows that are no key's own: unclaimed ones, and further ones of a key."""
     own = {each.row.id for each in joined if each.row}
-    found = (row for row in world.deployments if is_ours(row) and row.id not in own and not _going(world, row))
+    found = (row for row in world.deployments if is_ours(row) and row.id not in own and not going(world, row))
     return [_orphan(world, row, joined, rows[row.id]) for row in found if row.id in rows]
-
-
-def _going(world: World, row: Deployment) -> bool:
-    """Our removal of it was answered, and only a lagging replica lists it."""
-    attempt = world.attempts.get(row.id)
-    if attempt is None or attempt.kind not in DELETES or attempt.answer != "ok":
-        return False
-    return world.now - (attempt.answered_at or attempt.sent_at) < world.settings.settle_s
 
 
 def actions(world: World, orphans: list[Orphan]) -> Iterator[Action]:

@@ -6,7 +6,7 @@ from reconcile.actions import blocking_rows, why_not_added
 from reconcile.history import HostMemory
 from reconcile.identity import Key, box_name, host_of
 from reconcile.inputs import Deployment
-from reconcile.join import Joined
+from reconcile.join import Joined, going
 from reconcile.lifecycle import Verdict
 from reconcile.matching import is_ours
 from reconcile.skew import satisfied_by, skews
@@ -46,7 +46,7 @@ def of_key(world: World, joined: Joined, verdict: Verdict, action: Action | None
     )
 
 
-def of_row(row: Deployment) -> Record:
+def of_row(world: World, row: Deployment) -> Record:
     """The record of a row that no key claims: ours (litellm_only) or somebody else's (unmanaged)."""
     ours = is_ours(row)
     url = (row.llmao_key if ours else None) or row.api_base or ""
@@ -64,10 +64,17 @@ def of_row(row: Deployment) -> Record:
         deployment=DeploymentView(id=row.id, api_base=row.api_base, state=state, blocked=row.blocked),  # type: ignore[arg-type]  # one of the three
         litellm_health=OpinionView(state="unknown"),
         lifecycle="Unknown",
-        skew=("litellm_only",) if ours else (),
+        skew=_skew_of_row(world, row) if ours else (),
         reason=reason,
         rule="R15" if ours else "R17" if row.db_model else "R19",
     )
+
+
+def _skew_of_row(world: World, row: Deployment) -> tuple[str, ...]:
+    """A row of ours without a key: while the last reading failed nothing is an orphan (R32)."""
+    if going(world, row):
+        return ("settling",)
+    return ("litellm_only",) if world.good("deployments") else ()
 
 
 def _deployment(joined: Joined) -> DeploymentView | None:

@@ -14,15 +14,14 @@ def skews(world: World, joined: Joined, action: Action | None) -> tuple[str, ...
     if joined.going or (action is not None and action.status == "settling") or _just_added(world, joined):
         found.append("settling")
     elif world.counts("deployments"):
-        found.extend(_against_the_row(joined))
+        found.extend(_against_the_row(world, joined))
     found.extend(_two_opinions(joined))
     return tuple(found)
 
 
-def _against_the_row(joined: Joined) -> list[str]:
+def _against_the_row(world: World, joined: Joined) -> list[str]:
     if joined.row is None:
-        missing = not _satisfied(joined) and _should_be_listed(joined)
-        return ["intended_not_in_litellm"] if missing else []
+        return ["intended_not_in_litellm"] if _missing(world, joined) else []
     if joined.differing:
         return ["at_listen_port" if _at_listen_port(joined) else "mismatch"]
     return []
@@ -44,12 +43,9 @@ def satisfied_by(joined: Joined) -> str:
     return ""
 
 
-def _satisfied(joined: Joined) -> bool:
-    return bool(satisfied_by(joined))
-
-
-def _should_be_listed(joined: Joined) -> bool:
-    return joined.server is None or joined.ok
+def _missing(world: World, joined: Joined) -> bool:
+    """Whether the key should have a row. While the last reading failed nothing is absent (R32)."""
+    return world.good("deployments") and not satisfied_by(joined) and (joined.server is None or joined.ok)
 
 
 def _at_listen_port(joined: Joined) -> bool:

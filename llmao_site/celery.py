@@ -9,6 +9,7 @@ from celery.signals import setup_logging
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "llmao_site.settings")
 
 app = Celery("llmao")
+app.set_default()  # the app that is current only in the thread that made it is none to a web server's threads
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
-
+from fleet.sources import attempts, boxes, deployments, intended, litellm_health, vast, vllm
 from fleet.sources.base import SourceKind
 
-_NAMES = ("intended", "boxes", "vast", "vllm", "deployments", "litellm_health", "attempts")
 SOURCES: dict[str, SourceKind] = {
-    name: import_module(f"fleet.sources.{name}").SOURCE for name in _NAMES if find_spec(f"fleet.sources.{name}")
+    each.SOURCE.name: each.SOURCE for each in (intended, boxes, vast, vllm, deployments, litellm_health, attempts)
 }
 LISTINGS = ("vast",)

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, Self
 
+from llmao_site.environment import valkey_socket
+
 ROOT = Path(__file__).parent.parent.parent
 START_S = 60.0
 
@@ -23,15 +25,30 @@ def environment(var: Path, **more: str) -> dict[str, str]:
     return {**kept, "LLMAO_VAR": str(var), "LLMAO_CONFIG": str(var / "config.yaml"), **more}
 
 
+CONFIG = """
+fleet: {key: key-of-the-fleet, vllm_api_salt: salt-of-the-fleet, hosts: {}, tick_interval_s: 1}
+litellm: {base_url: "http://127.0.0.1:1", master_key: sk-nobody-listens}
+"""
+
+
+def configured(var: Path) -> Path:
+    """The folder, with a valid config of an empty fleet in it."""
+    var.mkdir(exist_ok=True)
+    (var / "config.yaml").write_text(CONFIG)
+    (var / "models.yaml").write_text("models: []\n")
+    return var
+
+
 def command(*arguments: str) -> list[str]:
     return [sys.executable, "manage.py", *arguments]
 
 
 def processes(var: Path) -> list[str]:
-    """The command lines of all that run on this data folder: every one of them inherited its name."""
+    """The command lines of all that run on this data folder: each inherited its name, and Valkey, which writes a title
+    over that, names its socket."""
     listing = subprocess.run(["ps", "axeww", "-o", "pid=,command="], capture_output=True, text=True, check=True).stdout
-    mark = re.compile(rf"\sLLMAO_VAR={re.escape(str(var))}(\s|$)")
-    return [line.strip() for line in listing.splitlines() if mark.search(line)]
+    marks = f" LLMAO_VAR={var} ", f" unixsocket:{valkey_socket(var)} "
+    return [line.strip() for line in listing.splitlines() if any(mark in f"{line} " for mark in marks)]
 
 
 def pid_of(var: Path, words: str) -> int:
@@ -63,7 +80,7 @@ class Up:
     """`manage.py up` as a child; `with Up(folder) as up` ends in a folder where nothing runs, whatever happened."""
 
     def __init__(self, var: Path, *arguments: str, stdout: int | IO[Any] = subprocess.PIPE, **options: Any) -> None:
-        self.var = var
+        self.var = configured(var)
         self.said: list[str] = []
         wanted = command("up", "--port", "0", "--concurrency", "1", *arguments)
         env = environment(var, **options.pop("env", {}))

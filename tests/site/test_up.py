@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.site.running import ROOT, Up, command, environment, get, pid_of, processes, until
+from tests.site.running import ROOT, Up, command, configured, environment, get, pid_of, processes, until
 
 
 def refused(var: Path, *arguments: str, **env: str) -> str:
@@ -21,7 +21,7 @@ def refused(var: Path, *arguments: str, **env: str) -> str:
     run = subprocess.run(
         command("up", *arguments),
         cwd=ROOT,
-        env=environment(var, **env),
+        env=environment(configured(var), **env),
         capture_output=True,
         text=True,
         timeout=60,
@@ -44,6 +44,10 @@ def test_it_answers_healthz_and_sends_people_to_the_sign_in(up: Up) -> None:
     status, page = get(up.address() + "/")
     assert status == 200
     assert 'name="password"' in page
+
+
+def test_it_becomes_ready_when_every_part_works(up: Up) -> None:
+    until(lambda: get(up.address() + "/readyz")[0] == 200, "/readyz answered 200: " + get(up.address() + "/readyz")[1])
 
 
 def test_it_says_how_to_make_the_first_admin(up: Up) -> None:

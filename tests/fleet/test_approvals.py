@@ -1,10 +1,12 @@
 """What people decide: stored with who and when, refused in sentences, and harmless when repeated."""
 
 import pytest
+from pytest_django.fixtures import DjangoCaptureOnCommitCallbacks, Settings
 
-from fleet import approvals, clock
+from fleet import approvals, clock, fetching, lease, snapshots
 from fleet.approvals import Refused
-from fleet.models import ActionLog, Approval, Host, HostLabel, IntendedServer
+from fleet.models import ActionLog, Approval, Host, HostLabel, IntendedServer, SourceState
+from reconcile.inputs import Intended
 from reconcile.view import Plan
 
 from .builders import HOST, action, box_asked, know_models, store_pass
@@ -248,3 +250,30 @@ def test_it_does_not_end_a_server_of_config_yaml() -> None:
     row = IntendedServer.objects.create(host=host, model="tiny", listen_port=8001, origin="config")
     with pytest.raises(Refused, match="tiny on 203.0.113.10:8001 is in config.yaml: take it out there."):
         approvals.end_server(row, "grace")
+
+
+# --- afterwards -----------------------------------------------------------------------------------------------
+
+
+def test_it_has_the_loop_take_up_what_was_decided(
+    configured: None, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
+) -> None:
+    fetching.fetch("intended", waking=False)
+    box_asked(BOX)
+    woken = lease.wanted()
+    with django_capture_on_commit_callbacks(execute=True):
+        approvals.approve_box(BOX, [("tiny", None)], "ada")
+    intended = snapshots.latest("intended", Intended)
+    assert intended is not None and lease.wanted() == woken + 1
+    assert [(row.listen_port, row.origin) for row in intended.servers if row.host == BOX] == [(8001, "approval")]
+
+
+def test_it_decides_although_the_files_are_wrong_at_this_moment(
+    configured: None, settings: Settings, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
+) -> None:
+    fetching.fetch("intended", waking=False)
+    box_asked(BOX)
+    settings.LLMAO_CONFIG.write_text("fleet: [")
+    with django_capture_on_commit_callbacks(execute=True):
+        approvals.approve_box(BOX, [("tiny", None)], "ada")
+    assert len(servers()) == 1 and SourceState.objects.get(name="intended").failed_at is not None

@@ -1,0 +1,130 @@
+"""Why one deployment is as it is: its verdicts, the readings they come from with their ages, and what is pending."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from urllib.parse import urlsplit
+
+from fleet.columns import columns
+from fleet.pages.words import STEP
+from fleet.passes import Shown
+from fleet.redact import changes
+from reconcile.identity import box_name
+from reconcile.view import Plan, Record, View
+from reconcile.words import ago, listed
+
+NEAR = 3
+
+
+def named(view: View, text: str) -> list[Record]:
+    """The records of a KEY: `host:port`, `host:port/model` or `provider/model`."""
+    wanted = text.strip().removeprefix("http://").rstrip("/")
+    return [record for record in view.records if wanted in _names(record)]
+
+
+def near_names(view: View, text: str) -> list[str]:
+    """Names that somebody who typed `text` may have meant: the most alike, else the first of all."""
+    names = [record.name for record in view.records]
+    return get_close_matches(text.strip(), names, NEAR, 0.5) or names[:NEAR]
+
+
+def explained(shown: Shown, record: Record, now: float) -> list[str]:
+    """The text for a terminal, line by line."""
+    rule = f"  ({record.rule})" if record.rule else ""
+    return [
+        f"{record.name}: {record.lifecycle}{rule}",
+        *columns(_verdicts(record)),
+        "",
+        "Readings",
+        *columns(_readings(record, now)),
+        *_pending(shown.plan, record, now),
+    ]
+
+
+def _names(record: Record) -> set[str]:
+    return {record.name, box_name(record.key.url), f"{record.provider}/{record.model}"} - {f"/{record.model}"}
+
+
+def _verdicts(record: Record) -> Iterator[tuple[str, str]]:
+    yield "why", record.reason
+    yield "wanted by", {"none": "nobody", "discovered": "nobody (discovered)"}.get(record.origin, record.origin)
+    yield "sync", listed([each.replace("_", " ") for each in record.skew]) if record.skew else "in sync"
+    yield "reached by", _reached(record)
+    if record.misses:
+        yield "misses", f"{record.misses} running"
+    if record.unlisted:
+        yield "unlisted", f"gone from the {record.placed or 'provider'} listing"
+    if record.drained:
+        yield "drained", "yes"
+    if record.label:
+        yield "label", record.label
+
+
+def _reached(record: Record) -> str:
+    if record.dialable_url is None:
+        return "nothing: unplaced"
+    return f"{urlsplit(record.dialable_url).netloc} ({STEP.get(record.dialable_step) or record.dialable_step})"
+
+
+def _readings(record: Record, now: float) -> Iterator[tuple[str, str]]:
+    if record.host:
+        yield "config", f"served {ago(record.config_served_at, now)}"
+        yield "listing", _listing(record, now)
+        yield "probe", _probe(record, now)
+    yield "LiteLLM's row", _row(record)
+    opinion = record.litellm_health
+    asked = f"asked {ago(opinion.asked_at, now)}"
+    yield "LiteLLM says", _comma(opinion.state, asked if opinion.asked_at else "", opinion.detail)
+
+
+def _listing(record: Record, now: float) -> str:
+    seen = record.inventory
+    if seen is None or seen.state == "never":
+        return "none ever had this host"
+    instance = f"instance {seen.instance}" if seen.instance else ""
+    read = f"read {ago(seen.read_at, now)}" if seen.read_at else ""
+    return _comma(f"{seen.provider} {seen.state}", instance, seen.status, seen.gpu, seen.label, read)
+
+
+def _probe(record: Record, now: float) -> str:
+    probe = record.probe
+    return _comma(
+        probe.state.replace("_", " "),
+        probe.detail,
+        f"{ago(probe.at, now)} at {urlsplit(probe.url).netloc}" if probe.at and probe.url else "",
+        f"{probe.latency_ms:.0f} ms" if probe.latency_ms is not None else "",
+        f"max_model_len {probe.max_model_len}" if probe.max_model_len else "",
+        f"last ok {ago(probe.last_ok, now)}",
+    )
+
+
+def _row(record: Record) -> str:
+    row = record.deployment
+    if row is None:
+        return "none"
+    differs = f"differs in {listed(row.differing)}" if row.differing else ""
+    blocked = "blocked" if row.blocked else ""
+    at = f"at {urlsplit(row.api_base).netloc}" if row.api_base else ""
+    return _comma(f"{row.id} {at}".strip(), row.state.replace("_", " "), blocked, differs)
+
+
+def _pending(plan: Plan, record: Record, now: float) -> Iterator[str]:
+    actions = [action for action in plan.actions if action.key == record.key]
+    yield ""
+    yield "Pending writes" if actions else "Pending writes: none"
+    for action in actions:
+        again = f", next try in {max(0.0, action.next_try - now):.0f} s" if action.next_try else ""
+        approved = f", approved by {action.approved_by}" if action.approved_by else ""
+        rule = f" ({action.rule})" if action.rule else ""
+        yield f"  {action.kind}: {action.status}{again}{approved}, digest {action.digest}"
+        yield f"    {action.reason}{rule}"
+        for change in changes(action.before, action.after):
+            yield f"    {change.path}: {change.before or '–'} → {change.after or '–'}"
+    for item in plan.items:
+        if item.key == record.key:
+            yield f"  item {item.kind}: {item.reason}"
+
+
+def _comma(*parts: str) -> str:
+    return ", ".join(part for part in parts if part)

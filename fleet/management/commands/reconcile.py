@@ -1,0 +1,23 @@
+"""Decide now, and write what is ready, until nothing is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from fleet import cycle, passes
+from reconcile.words import count
+
+
+class Command(BaseCommand):
+    help = __doc__
+
+    def handle(self, **_options: Any) -> None:
+        rounds = cycle.run()
+        shown = passes.latest()
+        if not rounds or shown is None:
+            self.stdout.write("Another process is deciding at this moment: it takes this up.")
+            return
+        writes, items = count(len(shown.plan.actions), "action"), count(len(shown.plan.items), "item")
+        self.stdout.write(f"{count(rounds, 'pass', 'passes')}; pass {shown.id} has {writes} and {items}.")

@@ -82,7 +82,9 @@ class HostAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_filter = ["labels__label"]
     search_fields = ["address", "note"]
     inlines = [LabelsShown, ServersShown, ServersAdded]
-    actions = ["label_approved", "label_reboot_requested", "clear_reboot_requested", "clear_approved"]
+    actions = [
+        "label_approved", "clear_approved", "label_reboot_requested", "clear_reboot_requested", "retire", "unretire",
+    ]  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Host]:
         return super().get_queryset(request).prefetch_related("labels", "servers")
@@ -120,6 +122,14 @@ class HostAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     @admin.action(description="Clear the label: approved", permissions=["change"])
     def clear_approved(self, request: HttpRequest, queryset: QuerySet[Host]) -> None:
         self._clear(request, queryset, "approved")
+
+    @admin.action(description="Retire: nothing is wanted on it any more, its LiteLLM rows go", permissions=["change"])
+    def retire(self, request: HttpRequest, queryset: QuerySet[Host]) -> None:
+        self._label(request, queryset, "retired")
+
+    @admin.action(description="Clear the label: retired", permissions=["change"])
+    def unretire(self, request: HttpRequest, queryset: QuerySet[Host]) -> None:
+        self._clear(request, queryset, "retired")
 
     def _label(self, request: HttpRequest, queryset: QuerySet[Host], label: str) -> None:
         for host in queryset:

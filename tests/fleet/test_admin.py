@@ -3,6 +3,7 @@
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from pytest_django.fixtures import DjangoAssertNumQueries, DjangoCaptureOnCommitCallbacks
 
 from fleet import approvals, clock, snapshots
 from fleet.models import ActionLog, Approval, Host, HostLabel, IntendedServer, Lease, Pass, ServedConfig, Snapshot
@@ -43,10 +44,10 @@ def test_it_adds_a_server_of_origin_admin_with_who_said_so(admin: Client, host: 
 
 
 def test_it_has_the_loop_take_up_what_was_saved(
-    admin: Client, host: Host, django_capture_on_commit_callbacks: pytest.FixtureRequest
+    admin: Client, host: Host, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
 ) -> None:
     given = {"host": host.pk, "listen_port": "8001", "model": "qwen3-8b"}
-    with django_capture_on_commit_callbacks() as callbacks:  # type: ignore[operator]
+    with django_capture_on_commit_callbacks() as callbacks:
         admin.post(f"{SERVERS}add/", given)
     assert approvals.take_up in callbacks
 
@@ -165,11 +166,11 @@ def test_it_keeps_a_host_that_something_was_said_about(admin: Client, host: Host
 
 
 def test_it_lists_many_hosts_with_few_queries(
-    admin: Client, host: Host, django_assert_max_num_queries: pytest.FixtureRequest
+    admin: Client, host: Host, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in range(20):
         server(Host.objects.create(address=f"198.51.100.{number}"))
-    with django_assert_max_num_queries(12):  # type: ignore[operator]
+    with django_assert_max_num_queries(12):
         admin.get(HOSTS)
 
 

@@ -25,8 +25,8 @@ def edit(tmp_path: Path, settings: Any) -> Any:
 
 
 def rows(**fields: Any) -> list[tuple[Any, ...]]:
-    found = IntendedServer.objects.filter(**fields).order_by("host__address", "listen_port")
-    return list(found.values_list("host__address", "listen_port", "model", "label", "pinned_port"))
+    found = IntendedServer.objects.filter(**fields)
+    return sorted(found.values_list("host__address", "listen_port", "model", "label", "pinned_port"))
 
 
 def intend(host: str, port: int, origin: str) -> IntendedServer:

@@ -39,9 +39,13 @@ def counted(world: World, row: RowMemory, *, claimed: bool) -> RowMemory:
     if claimed:
         return row if row.orphan is None else replace(row, orphan=None)
     read_at = world.taken_at("deployments")
-    if not (world.good("intended") and world.good("deployments")) or (row.orphan and read_at <= row.orphan.last):
+    if not _both_good(world) or (row.orphan and read_at <= row.orphan.last):
         return row
     return replace(row, orphan=grown(row.orphan, read_at))
+
+
+def _both_good(world: World) -> bool:
+    return world.good("intended") and world.good("deployments")
 
 
 def find(world: World, joined: list[Joined], rows: dict[str, RowMemory]) -> list[Orphan]:
@@ -86,7 +90,7 @@ def _orphan(world: World, row: Deployment, joined: list[Joined], memory: RowMemo
         key=key,
         name=f"{box_name(key.url) or 'no address'}/{row.name}",
         memory=memory,
-        due=long_enough(memory.orphan, world.settings.orphan_passes, interval_s),
+        due=_both_good(world) and long_enough(memory.orphan, world.settings.orphan_passes, interval_s),
         kept=_renamed(row, joined),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reconcile.history import KeyMemory
 from reconcile.identity import address_url, host_of, same_address
@@ -31,7 +31,7 @@ def choose(world: World, server: Server, place: Place, memory: KeyMemory, row: D
         return Dialable(address_url(host, place.public_port), "listing")
     known = _last_known(world, server, place, memory, row)
     if known:
-        return known
+        return replace(known, note=_unmapped(place))
     if place.shown.state == "never":
         return Dialable(address_url(host, server.listen_port), "canonical")
     return Dialable(None, "", _unplaced(world, place))
@@ -47,7 +47,8 @@ def _last_known(
     world: World, server: Server, place: Place, memory: KeyMemory, row: Deployment | None
 ) -> Dialable | None:
     placed = world.placed.get(server.host)
-    if placed and placed.provider and not _heard_of(world, placed.listed_at, memory.last_ok):
+    listed_now = place.shown.state == "listed"
+    if placed and placed.provider and not listed_now and not _heard_of(world, placed.listed_at, memory.last_ok):
         return None
     if memory.last_url:
         return Dialable(memory.last_url, "last_known")
@@ -63,12 +64,20 @@ def _heard_of(world: World, listed_at: float, last_ok: float | None) -> bool:
     return world.now - max(listed_at, last_ok or 0.0) < REMEMBERED_S
 
 
-def _unplaced(world: World, place: Place) -> str:
+def _unmapped(place: Place) -> str:
+    """Why a listing that has the host gives no mapping; "" where it says nothing of the host."""
     if place.rivals:
         return f"instances {' and '.join(place.rivals)} both map this port on one IP, and neither is known to be ours"
     shown = place.shown
     if shown.state == "listed":
         return f"the {shown.provider} listing has it {shown.status or 'without a status'}, with no mapping of this port"
+    return ""
+
+
+def _unplaced(world: World, place: Place) -> str:
+    shown = place.shown
+    if unmapped := _unmapped(place):
+        return unmapped
     if shown.state == "unread":
         waiting = [name for name in world.listings if not world.counts(name)]
         return f"no current {' or '.join(waiting) or shown.provider} listing, pin or last-known address"

@@ -83,11 +83,13 @@ def next_try(attempt: Attempt | None) -> float | None:
 
 
 def _approver(world: World, action: Action, attempt: Attempt | None) -> str:
-    """Who approved exactly this; spent by the first success after it."""
-    for approval in world.intended.approvals:
-        if approval.digest == action.digest and not _spent(approval.at, action.digest, attempt):
-            return approval.by
-    return ""
+    """Who approved exactly this, first of all; an approval is spent by the first success after it."""
+    standing = [
+        (approval.at, approval.by)
+        for approval in world.intended.approvals
+        if approval.digest == action.digest and not _spent(approval.at, action.digest, attempt)
+    ]
+    return min(standing)[1] if standing else ""
 
 
 def _spent(approved_at: float, approved: str, attempt: Attempt | None) -> bool:
@@ -107,6 +109,8 @@ def opinion_of_run(joined: Joined) -> Opinion | None:
 
 def hold_of_delete(world: World, joined: Joined, anyone_answers: bool) -> Hold | None:
     """Why the removal for health waits; None when LiteLLM agrees, or had no information for long enough."""
+    if not world.good("vllm"):
+        return Hold("the last round of probes failed, so the next one decides")
     opinion = opinion_of_run(joined)
     if opinion and opinion.state == "down":
         return None

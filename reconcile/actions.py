@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec.structs import replace
+
 from reconcile import bodies, guards
 from reconcile.guards import Hold
-from reconcile.identity import box_name, deployment_id
+from reconcile.identity import Key, box_name, deployment_id
 from reconcile.inputs import Deployment, Kind
-from reconcile.join import DELETES, Joined
+from reconcile.join import DELETES, Joined, going
 from reconcile.lifecycle import Verdict, missed_enough
 from reconcile.skew import satisfied_by
-from reconcile.view import Action
+from reconcile.view import WRITES, Action
 from reconcile.words import ago, listed
-from reconcile.world import World
+from reconcile.world import World, index
 
 ORDER: tuple[Kind, ...] = ("block", "unblock", "add_litellm", "update_litellm", "delete_litellm", "prune_orphan")
 
@@ -110,8 +112,6 @@ def _update(world: World, joined: Joined, row: Deployment, body: dict[str, Any])
 
 def _delete(world: World, joined: Joined, row: Deployment, verdict: Verdict, anyone_answers: bool) -> Action:
     hold = guards.hold_of_delete(world, joined, anyone_answers)
-    if hold is None and world.settings.keep_last_row and _last_of_its_name(world, row):
-        hold = Hold(f"it is the last row of {row.name}, and policy.keep_last_row is on")
     rule = "R03" if verdict.lifecycle == "Stalled" else verdict.rule
     change = Change("delete_litellm", verdict.reason, "health", rule, before=bodies.shown(row))
     return _action(world, joined, change, hold)
@@ -126,8 +126,28 @@ def _still_going(world: World, joined: Joined, row: Deployment) -> Action | None
     return _action(world, joined, Change("delete_litellm", reason, attempt.cause, "R44", before=bodies.shown(row)))
 
 
-def _last_of_its_name(world: World, row: Deployment) -> bool:
-    return sum(each.name == row.name for each in world.deployments) == 1
+def keep_last_rows(world: World, planned: dict[Key, Action]) -> dict[Key, Action]:
+    """With policy.keep_last_row: where all rows of a name would leave for health, one that could still stay is held."""
+    leaving = {each.deployment_id: each for each in planned.values() if each.kind == "delete_litellm"}
+    kept = dict(planned)
+    for rows in index(world.deployments, lambda row: row.name).values() if world.settings.keep_last_row else ():
+        if all(_leaves(world, row, leaving.get(row.id)) for row in rows):
+            spared = [leaving[row.id] for row in rows if row.id in leaving and _can_stay(leaving[row.id])]
+            kept |= {action.key: _spared(action, rows[0].name) for action in spared[:1]}
+    return kept
+
+
+def _leaves(world: World, row: Deployment, delete: Action | None) -> bool:
+    return going(world, row) or (delete is not None and delete.status in WRITES)
+
+
+def _can_stay(delete: Action) -> bool:
+    return delete.status == "ready" and not delete.approved_by
+
+
+def _spared(delete: Action, name: str) -> Action:
+    why = f"{delete.reason}: it is the last row of {name}, and policy.keep_last_row is on"
+    return replace(delete, status="held", reason=why)
 
 
 def _action(world: World, joined: Joined, change: Change, hold: Hold | None = None) -> Action:

@@ -84,7 +84,7 @@ def _planned(world: World, verdicts: list[tuple[Joined, Verdict]]) -> dict[Key, 
         return {}
     anyone_answers = any(each.ok for each, _ in verdicts)
     found = ((each.key, actions.wanted(world, each, verdict, anyone_answers)) for each, verdict in verdicts)
-    return {key: action for key, action in found if action is not None}
+    return actions.keep_last_rows(world, {key: action for key, action in found if action is not None})
 
 
 def _rows(world: World, joined: list[Joined], keys: dict[str, Key]) -> dict[str, RowMemory]:

@@ -32,8 +32,10 @@ litellm: {base_url: "http://127.0.0.1:1", master_key: sk-nobody-listens}
 
 
 def configured(var: Path) -> Path:
-    """The folder, with a valid config of an empty fleet in it."""
+    """The folder, with a valid config in it: its own, else that of an empty fleet."""
     var.mkdir(exist_ok=True)
+    if (var / "config.yaml").exists():
+        return var
     (var / "config.yaml").write_text(CONFIG)
     (var / "models.yaml").write_text("models: []\n")
     return var

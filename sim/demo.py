@@ -5,6 +5,7 @@ Nothing is kept from one demo to the next: `var/demo` is emptied at the start. C
 
 from __future__ import annotations
 
+import argparse
 import os
 import secrets
 import socket
@@ -29,6 +30,7 @@ from sim.world import Rules
 ROOT = Path(__file__).resolve().parent.parent
 FAVOURITE_PORT = 8000
 START_TIMEOUT_S = 90.0
+LOAD_S = 14.0  #: how long a model loads, at the story's own pace
 STOP_PATIENCE_S = 8.5  #: `manage.py up` needs at most that; the whole demo is to end within 10 s
 ADMIN = "admin"
 
@@ -129,8 +131,10 @@ def _finished(stage: Stage, child: Child) -> None:
         raise Failed(f"llmao could not be prepared:\n{child.last_words()}")
 
 
-def _port() -> int:
-    """8000 when it is free: an address that one can remember."""
+def _port(wanted: int | None) -> int:
+    """The one asked for (0: a free one), else 8000 when it is free: an address that one can remember."""
+    if wanted is not None:
+        return wanted or free_port("127.0.0.1")
     try:
         socket.create_server(("127.0.0.1", FAVOURITE_PORT)).close()
     except OSError:
@@ -146,12 +150,11 @@ def _answers(url: str) -> bool:
         return False
 
 
-def _start(stage: Stage, folder: Path, password: str) -> str:
+def _start(stage: Stage, folder: Path, password: str, port: int) -> str:
     """Migrate, make the admin, start everything; llmao's address once it answers there."""
     env = environment(folder, password)
     for arguments in (("migrate", "--verbosity", "0"), ("createsuperuser", "--noinput", "--verbosity", "0")):
         _finished(stage, _manage(folder, env, *arguments))
-    port = _port()
     stage.llmao = _manage(folder, env, "up", "--port", str(port))
     deadline = time.monotonic() + START_TIMEOUT_S
     while not _answers(f"http://127.0.0.1:{port}"):
@@ -176,16 +179,17 @@ def _programme(stage: Stage, url: str, password: str, folder: Path) -> None:
         stage.say(line)
 
 
-def _play(stage: Stage, folder: Path) -> None:
-    rules = Rules(fleet_key=f"sk-fleet-{secrets.token_urlsafe(24)}", load_s=12.0, ask_s=1.0, litellm_poll_s=1.0)
+def _play(stage: Stage, folder: Path, chosen: argparse.Namespace) -> None:
+    key = f"sk-fleet-{secrets.token_urlsafe(24)}"
+    rules = Rules(fleet_key=key, load_s=LOAD_S * chosen.pace, ask_s=1.0, litellm_poll_s=1.0)
     password = secrets.token_urlsafe(9)
     with running_world(rules) as world:
         try:
-            told = story.Story(world, stage.say, stage.pause)
+            told = story.Story(world, stage.say, stage.pause, chosen.pace)
             write_configuration(folder, world)
             stage.say("starting llmao and a simulated world; this takes some seconds")
             told.begin()
-            world.llmao_url = _start(stage, folder, password)
+            world.llmao_url = _start(stage, folder, password, _port(chosen.port))
             _programme(stage, world.llmao_url, password, folder)
             told.tell()
             told.go_on()
@@ -206,16 +210,23 @@ def require_loopback_range() -> None:
             ) from None
 
 
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m sim.demo", description=__doc__)
+    parser.add_argument("--port", type=int, help="of the page; 0 takes a free one (8000, else a free one)")
+    parser.add_argument("--pace", type=float, default=1.0, help="stretches every pause of the story: 0.2 is hasty (1)")
+    return parser.parse_args()
+
+
 def main() -> int:
-    stage = Stage()
+    chosen, stage = _arguments(), Stage()
     folder = Path(os.environ.get("LLMAO_VAR") or ROOT / "var").absolute() / "demo"
     try:
         require_loopback_range()
         with own_folder(folder):
-            _play(stage, folder)
+            _play(stage, folder, chosen)
     except Stopped:
         stage.say("everything has ended")
-    except Failed as problem:
+    except (Failed, OSError) as problem:
         with suppress(OSError):
             print(problem, file=sys.stderr, flush=True)
         return 1

@@ -72,7 +72,7 @@ class Story:
         )
 
     def boxes_ask_and_load(self) -> None:
-        self._wait(6)
+        self._wait(14)
         for host in HOSTS:
             self.world.box(host).start_asking()
         self.say(f"the boxes ask what to run, and load it for {self.world.rules.load_s:.0f} s: Loading")

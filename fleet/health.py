@@ -38,13 +38,7 @@ def healthz(_request: HttpRequest) -> HttpResponse:
 @require_safe
 def readyz(_request: HttpRequest) -> JsonResponse:
     """200 when every part is well, else 503; either way JSON."""
-    parts = {
-        "database": database(),
-        "broker": broker(),
-        "worker": since(lambda: _heartbeat("worker"), "the worker ran a task", "the worker has run nothing yet"),
-        "beat": since(lambda: _heartbeat("beat"), "beat sent its tick", "beat has sent nothing yet"),
-        "last_pass": since(_passed_at, "the last pass ended", "no pass yet"),
-    }
+    parts = {name: look() for name, look in PARTS.items()}
     ready = all(part["ok"] for part in parts.values())
     return JsonResponse({"ready": ready, **parts}, status=200 if ready else 503)
 
@@ -90,3 +84,12 @@ def _heartbeat(name: str) -> float | None:
 
 def _passed_at() -> float | None:
     return Lease.objects.filter(name="pass").values_list("passed_at", flat=True).first()
+
+
+PARTS: dict[str, Callable[[], Part]] = {
+    "database": database,
+    "broker": broker,
+    "worker": lambda: since(lambda: _heartbeat("worker"), "the worker ran a task", "the worker has run nothing yet"),
+    "beat": lambda: since(lambda: _heartbeat("beat"), "beat sent its tick", "beat has sent nothing yet"),
+    "last_pass": lambda: since(_passed_at, "the last pass ended", "no pass yet"),
+}

@@ -24,13 +24,13 @@ def seen(host: str, peer: str, *, known: bool) -> tuple[int, bool]:
     """Note that a host asked. Returns the id of its contact, and whether there is news: a new host, one that became
     known or unknown, or another peer than last time."""
     for _ in range(_TRIES):
-        contact = BoxContact.objects.filter(host=host).first()
-        if contact is None:
-            if made := _first(host, peer, known=known):
-                return made, True
-        elif (news := _again(contact, peer, known=known)) is not None:
+        contact = BoxContact.objects.filter(host=host).first() or _first(host, peer, known=known)
+        if contact.count == 0:
+            return _counted(contact), True
+        if (news := _again(contact, peer, known=known)) is not None:
             return contact.pk, news
-    raise RuntimeError(f"the contact of {host} changed {_TRIES} times while it was noted")
+    # Many requests at once, from several peers: one of them noted its own, and this one only counts.
+    return _counted(contact), False
 
 
 def served(contact_id: int, revision: str, servers: list[dict[str, Any]]) -> bool:
@@ -48,14 +48,19 @@ def served(contact_id: int, revision: str, servers: list[dict[str, Any]]) -> boo
     return True
 
 
-def _first(host: str, peer: str, *, known: bool) -> int | None:
-    """The id of a new contact; None when another request made it at the same time."""
+def _first(host: str, peer: str, *, known: bool) -> BoxContact:
+    """A new contact, with a count of 0; the one that another request made at the same time, if there is one."""
     now = clock.now()
-    fields = {"known": known, "peer": peer, "first_at": now, "last_at": now, "count": 1}
+    fields = {"known": known, "peer": peer, "first_at": now, "last_at": now}
     contact, made = BoxContact.objects.get_or_create(host=host, defaults=fields)
     if made and not known:
         _drop_beyond(BoxContact.objects.filter(known=False).order_by("-last_at", "-id"), MOST_UNKNOWN)
-    return contact.pk if made else None
+    return contact
+
+
+def _counted(contact: BoxContact) -> int:
+    BoxContact.objects.filter(pk=contact.pk).update(last_at=Seconds(), count=F("count") + 1)
+    return contact.pk
 
 
 def _again(contact: BoxContact, peer: str, *, known: bool) -> bool | None:

@@ -6,7 +6,7 @@ from reconcile.inputs import ListedModel, Model, Probe
 from reconcile.view import ProbeState, ProbeView
 from reconcile.words import listed as spoken
 
-REFUSES = (401, 403)
+REFUSED = 401  # what vLLM answers to a key that is not its own
 NOT_REACHED = {
     "refused": "connection refused",
     "reset": "connection reset",
@@ -61,7 +61,7 @@ def _state(probe: Probe, model: Model | None, row: ListedModel | None, open_allo
         return "open", "it takes any key: anyone can use it; is it ours?"
     if row is None:
         return "not_ok", _other_models(probe, model)
-    if probe.wrong_key_status not in REFUSES and not open_allowed:
+    if probe.wrong_key_status != REFUSED and not open_allowed:
         return "not_ok", _unclear_key(probe.wrong_key_status)
     return "ok", ""
 
@@ -79,7 +79,7 @@ def _not_answering(probe: Probe) -> tuple[ProbeState, str] | None:
 def _not_serving(probe: Probe) -> tuple[ProbeState, str] | None:
     if probe.models_status is None:
         return "not_ok", f"/health answers 200 but /v1/models does not: {NOT_REACHED.get(probe.failure, 'no answer')}"
-    if probe.models_status in REFUSES:
+    if probe.models_status == REFUSED:
         return "not_ok", "the box runs with another key"
     if probe.models_status != 200:
         return "not_ok", f"/v1/models answers {probe.models_status}"

@@ -83,7 +83,7 @@ def box(world: World, rows: Rows, server: Server) -> Joined:
     model = world.models.get(server.model)
     dial = choose(world, server, place, mine, the_row(key, ours, None))
     mine = memory.of_url(mine, dial.url)
-    probe, read = _probed(world, server, model, dial.url)
+    probe, read = _probed(world, server, model, dial.url, mine.changed_at)
     mine = memory.counted(world, mine, probe) if read else mine
     body = None
     if model and dial.url:
@@ -146,14 +146,16 @@ def provider(world: World, rows: Rows, model: Model) -> Joined:
     )
 
 
-def _probed(world: World, server: Server, model: Model | None, url: str | None) -> tuple[ProbeView, bool]:
-    """The newest probe as judged, and whether it counts: fresh, and of today's dialable URL."""
+def _probed(
+    world: World, server: Server, model: Model | None, url: str | None, changed_at: float
+) -> tuple[ProbeView, bool]:
+    """The newest probe as judged, and whether it counts: fresh, of today's dialable URL and of the present instance."""
     probe = world.probes.get(address_url(server.host, server.listen_port))
     if probe is None:
         return ProbeView(state="never"), False
     if probe.url != url:
         return ProbeView(state="other_url", at=probe.at, url=probe.url), False
-    if world.now - probe.at > world.stale_after(world.sources["vllm"].interval_s):
+    if world.now - probe.at > world.stale_after(world.sources["vllm"].interval_s) or probe.at < changed_at:
         return ProbeView(state="stale", at=probe.at, url=probe.url), False
     return judge(probe, model, open_allowed=server.open_allowed), True
 

@@ -76,13 +76,15 @@ def asked(memory: KeyMemory, opinion: Opinion | None) -> KeyMemory:
 
 
 def removed(world: World, memory: KeyMemory, attempt: Attempt | None) -> KeyMemory:
-    """The memory after a removal for health that LiteLLM has answered: the runs begin anew, the way back is longer."""
+    """The memory after a removal for health that LiteLLM has answered: the runs begin anew, the way back is longer.
+
+    Removals older than an hour no longer lengthen it; the newest one is kept, so that the way back stays one."""
     recent = tuple(at for at in memory.removals if world.now - at < REMOVAL_WINDOW_S)
     answered = attempt.answered_at if attempt and attempt.cause == "health" and attempt.answer == "ok" else None
-    if answered is not None and world.now - answered < REMOVAL_WINDOW_S and answered > max(recent, default=0.0):
+    if answered is not None and answered > max(memory.removals, default=0.0):
         hits = memory.hits if memory.hits and memory.hits.first > answered else None
         return replace(memory, removals=(*recent, answered), hits=hits)
-    return memory if recent == memory.removals else replace(memory, removals=recent)
+    return replace(memory, removals=recent or memory.removals[-1:])
 
 
 def of_host(world: World, host: str) -> HostMemory | None:

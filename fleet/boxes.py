@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.http import parse_etags
 from django.views.decorators.csrf import csrf_exempt
 
-from fleet import assignment, claims, config, contacts, keys, wake
+from fleet import assignment, claims, clock, config, contacts, keys, wake
 from fleet.assignment import Assigned
 from fleet.claims import Asker, Unclear
 from fleet.config import Config, allowed_host
@@ -143,7 +143,7 @@ def _log_claim(asker: Asker, status: int) -> None:
 
 
 def _publish() -> None:
-    transaction.on_commit(partial(wake.send, "fleet.fetch", "a box asked", "boxes"))
+    transaction.on_commit(partial(wake.send, "fleet.fetch", "a box asked", "boxes", clock.now()))
 
 
 def _refused(status: int, kind: str, code: str, message: str) -> HttpResponse:

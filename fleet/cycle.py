@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from fleet import clock, config, evidence, fetching, keys, lease, passes, remembered, wake
+from fleet import clock, config, evidence, fetching, keys, lease, passes, remembered, snapshots, wake
 from fleet.config import Config, ConfigErrors
 from fleet.lease import Held, LeaseLost
 from fleet.recorder import Recorder
-from litellm_sync.client import LiteLLM
+from litellm_sync.client import LiteLLM, LiteLLMError
 from litellm_sync.executor import Batch, carry_out
 from reconcile.decide import Decision, reconcile
 from reconcile.inputs import Settings
@@ -41,6 +41,8 @@ def run() -> int:
     if held is None:
         return 0
     try:
+        if held.edited:
+            fetching.fetch("intended", waking=False)
         return _rounds(held, configuration)
     except LeaseLost as lost:
         log.warning("lease_lost %s", lost)
@@ -58,9 +60,10 @@ def _rounds(held: Held, configuration: Config | None) -> int:
         if batch.stopped == "lease_lost":
             raise LeaseLost("another process took the lease during the writes")
         if batch.sent:
-            may_execute = not batch.stopped  # no answer: the next wake-up tries again, not this one in a tight loop
             fetching.fetch("attempts", waking=False)
             fetching.fetch("deployments", waking=False)
+        if batch.sent or batch.stopped:
+            may_execute = not batch.stopped  # no answer: the next wake-up tries again, not this one in a tight loop
             continue
         _follow_up(decided)
         if held.give_back(seen):
@@ -97,15 +100,30 @@ def _execute(decided: Decided, held: Held, configuration: Config) -> Batch:
     ready = [action for action in decided.decision.plan.actions if action.status == "ready"]
     if not ready:
         return Batch(sent=0)
-    litellm = configuration.litellm
+    section = configuration.litellm
+    litellm = LiteLLM(section.base_url, section.master_key.value(), section.request_timeout_s)
+    if trouble := _not_writable(litellm):
+        log.warning("litellm_not_writable %s", trouble)
+        snapshots.fail("deployments", trouble, clock.now())
+        return Batch(sent=0, stopped="unanswered")
     return carry_out(
         ready,
-        LiteLLM(litellm.base_url, litellm.master_key.value(), litellm.request_timeout_s),
+        litellm,
         keys.secrets_by_hash(configuration, (action.after for action in ready)),
         Recorder(decided.id),
         may_write=held.renew,
         limit=decided.settings.actions_per_pass,
     )
+
+
+def _not_writable(litellm: LiteLLM) -> str:
+    """Why nothing may be written now: a row added to a proxy without its database is lost at its next restart, and a
+    key that is not the admin's sees other rows than there are."""
+    try:
+        ready = litellm.readiness()
+    except LiteLLMError as failure:
+        return failure.message
+    return "" if ready.connected else f"LiteLLM cannot keep what is written to it: {ready.detail}"
 
 
 def _follow_up(decided: Decided) -> None:

@@ -10,11 +10,12 @@ from fleet.models import SourceState
 from fleet.sources import SOURCES
 from fleet.sources.base import NotConfigured, SourceError, SourceKind
 from fleet.timing import intervals
-from fleet.wake import wake
+from fleet.wake import send, wake
 from reconcile.view import View
 
 log = logging.getLogger(__name__)
 EARLY_S = 60.0  # a listing is read early at most this often
+AGAIN_S = 1.0
 
 
 def fetch(name: str, *, waking: bool = True) -> bool:
@@ -30,9 +31,17 @@ def fetch(name: str, *, waking: bool = True) -> bool:
     return good
 
 
-def fetch_unless_busy(name: str) -> bool:
-    """`fetch`, unless another process is at it: a slow source is not asked twice at once."""
-    if name not in SOURCES or not _claim(name):
+def fetch_unless_busy(name: str, since: float | None = None) -> bool:
+    """`fetch`, unless another process is at it: a slow source is not asked twice at once.
+
+    With `since` (database's clock) somebody waits for a reading taken then or later: one that is there already is
+    enough, and while another process reads, the question is put again a little later, so that no news is lost.
+    """
+    if name not in SOURCES or (since is not None and _read_since(name, since)):
+        return False
+    if not _claim(name):
+        if since is not None:
+            send("fleet.fetch", "busy", name, since, countdown=AGAIN_S)
         return False
     try:
         return fetch(name)
@@ -43,6 +52,10 @@ def fetch_unless_busy(name: str) -> bool:
 def due_early(name: str) -> bool:
     """Claim an early reading of a listing; False when the last one was less than 60 s ago."""
     return bool(SourceState.objects.filter(name=name, early_at__lt=Seconds() - EARLY_S).update(early_at=Seconds()))
+
+
+def _read_since(name: str, since: float) -> bool:
+    return SourceState.objects.filter(name=name, taken_at__gte=since).exists()
 
 
 def _claim(name: str) -> bool:

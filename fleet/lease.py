@@ -27,6 +27,7 @@ class Held:
 
     holder: str
     two_configurations_at: float | None
+    edited: bool = False  # the configuration is not the one of the holder before
 
     def renew(self) -> bool:
         """Another term; False when it ran out, and possibly somebody else has it."""
@@ -73,7 +74,7 @@ def take(config_hash: str) -> Held | None:
         conflict_at = now()
         Lease.objects.filter(name=ROW, holder=holder).update(two_configurations_at=conflict_at)
     _last_hash[ROW] = config_hash
-    return Held(holder, conflict_at)
+    return Held(holder, conflict_at, edited=before["config_hash"] != config_hash)
 
 
 def _took_turns(mine: str, theirs: str, passed_at: float | None) -> bool:

@@ -8,8 +8,8 @@ from fleet import cycle, fetching, heartbeat
 
 
 @shared_task(name="fleet.fetch", soft_time_limit=150, time_limit=170)
-def fetch(name: str) -> None:
-    fetching.fetch_unless_busy(name)
+def fetch(name: str, since: float | None = None) -> None:
+    fetching.fetch_unless_busy(name, since)
 
 
 @shared_task(name="fleet.cycle", soft_time_limit=300, time_limit=330)

@@ -21,9 +21,9 @@ def wake(why: str) -> None:
     transaction.on_commit(partial(send, "fleet.cycle", why))
 
 
-def send(task: str, why: str, *args: str) -> None:
-    """Send a task by name; a broker that is away is logged and no more."""
+def send(task: str, why: str, *args: str | float, countdown: float = 0) -> None:
+    """Send a task by name, to be run in `countdown` seconds; a broker that is away is logged and no more."""
     try:
-        current_app.send_task(task, args=args, expires=60, ignore_result=True, retry=False)
+        current_app.send_task(task, args=args, countdown=countdown, expires=60, ignore_result=True, retry=False)
     except OperationalError as away:
         log.warning("task_not_sent task=%s why=%s error=%s", task, why, type(away).__name__)

@@ -75,8 +75,8 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
 class Model(msgspec.Struct, frozen=True, kw_only=True):
     """One row of models.yaml.
 
-    `params` is its litellm_params with secrets hashed; `info` what goes into model_info as configured (pricing
-    already spelled as LiteLLM's cost fields); `weights` is vllm.model; `shown` the display fields.
+    `params` is its litellm_params with secrets hashed, and pricing spelled as LiteLLM's cost fields; `info` what goes
+    into model_info as configured; `weights` is vllm.model; `shown` the display fields.
     """
 
     name: str

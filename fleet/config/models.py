@@ -56,12 +56,16 @@ def _row(field: Field) -> Placed | None:
         return None
     name = _name(field, entries)
     info, self_hosted = _info(entries)
+    prices = {name: value for name, value in info.items() if "cost_per_" in name}
     vllm = _vllm(field, entries.get("vllm"), self_hosted=self_hosted)
     row = ModelRow(
         name=name or "",
-        params=params.read(entries.get("litellm_params"), self_hosted=self_hosted, missing=field),
+        # LiteLLM drops prices from model_info and charges by those in litellm_params.
+        params=params.read(entries.get("litellm_params"), self_hosted=self_hosted, missing=field)
+        | prices
+        | _prices(field.report, entries.get("pricing")),
         self_hosted=self_hosted,
-        info={**info, **_prices(field.report, entries.get("pricing"))},
+        info={name: value for name, value in info.items() if name not in prices},
         vllm=vllm,
         shown=_shown(entries),
     )

@@ -100,9 +100,8 @@ class Vllm:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelRow:
-    """One row of models.yaml. `params` is litellm_params with `Secret`s in it; `vllm` is there when self-hosted.
-
-    `info` is model_info with `pricing` in LiteLLM's spelling; `shown` the display fields as written.
+    """One row of models.yaml. `params` is litellm_params with `Secret`s in it, and `pricing` in LiteLLM's spelling;
+    `vllm` is there when self-hosted. `info` is model_info; `shown` the display fields as written.
     """
 
     name: str

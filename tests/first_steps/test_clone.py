@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.site.running import ROOT, get, until
+from tests.site.running import ROOT, configured, get, until
 
 pytestmark = pytest.mark.clone
 PATIENCE_S = 180.0
@@ -37,13 +37,15 @@ def left_of(clone: Path) -> list[str]:
     return [line for line in listing.splitlines() if f"{clone}/.venv/" in line]
 
 
-class Demo:
-    def __init__(self, clone: Path) -> None:
-        self.log = clone.parent / "demo.log"
+class Started:
+    """A command of make in a session of its own, as a terminal would run it."""
+
+    def __init__(self, clone: Path, *command: str) -> None:
+        self.log = clone.parent / f"{command[1]}.log"
         self.began = time.monotonic()
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                ["make", "demo"], cwd=clone, env=bare_environment(clone), stdout=log, stderr=log,
+                command, cwd=clone, env=bare_environment(clone), stdout=log, stderr=log,
                 stdin=subprocess.DEVNULL, start_new_session=True,
             )  # fmt: skip
 
@@ -57,19 +59,22 @@ class Demo:
         self.process.wait(timeout=30)
         return time.monotonic() - began
 
+    def end(self) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGTERM)
+            self.process.wait(timeout=30)
+
 
 @pytest.fixture(scope="module")
-def demo(clone: Path) -> Iterator[Demo]:
-    demo = Demo(clone)
+def demo(clone: Path) -> Iterator[Started]:
+    demo = Started(clone, "make", "demo")
     try:
         yield demo
     finally:
-        if demo.process.poll() is None:
-            os.killpg(demo.process.pid, signal.SIGTERM)
-            demo.process.wait(timeout=30)
+        demo.end()
 
 
-def test_it_shows_the_demo_within_three_minutes_of_the_clone(demo: Demo) -> None:
+def test_it_shows_the_demo_within_three_minutes_of_the_clone(demo: Started) -> None:
     def shown() -> bool:
         assert demo.process.poll() is None, demo.log.read_text()
         return demo.said(r"open\s+http://\S+") is not None
@@ -83,7 +88,7 @@ def test_it_shows_the_demo_within_three_minutes_of_the_clone(demo: Demo) -> None
     assert demo.said(r"sign in as \w+ with \S+")
 
 
-def test_it_ends_the_demo_with_ctrl_c_and_leaves_nothing(demo: Demo, clone: Path) -> None:
+def test_it_ends_the_demo_with_ctrl_c_and_leaves_nothing(demo: Started, clone: Path) -> None:
     until(lambda: demo.said(r"open\s+http://\S+") is not None, "make demo prints its address", PATIENCE_S)
     assert demo.ctrl_c() < 10
     until(lambda: left_of(clone) == [], f"nothing is left: {left_of(clone)}", 5)
@@ -95,6 +100,67 @@ def test_it_says_what_make_run_needs(clone: Path) -> None:
     )
     assert run.returncode != 0
     assert "There is no config.yaml. Copy config.example.yaml to config.yaml" in run.stderr
+
+
+EXAMPLE_SECRETS = "LLMAO_FLEET_KEY", "LLMAO_VLLM_API_SALT", "VAST_API_KEY", "LITELLM_MASTER_KEY", "OPENAI_API_KEY"
+ADMIN = {
+    "DJANGO_SUPERUSER_USERNAME": "admin",
+    "DJANGO_SUPERUSER_PASSWORD": "a long one, made up",
+    "DJANGO_SUPERUSER_EMAIL": "admin@example.org",
+}
+
+
+def from_readme(clone: Path, line: str, *more: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Types one line of the README."""
+    assert re.search(rf"^ *{re.escape(line)}( |$)", (clone / "README.md").read_text(), re.MULTILINE)
+    return subprocess.run(
+        [*line.split(), *more],
+        cwd=clone,
+        env={**bare_environment(clone), **env},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_it_takes_the_example_configuration_as_it_is(clone: Path) -> None:
+    assert from_readme(clone, "cp config.example.yaml config.yaml").returncode == 0
+    assert from_readme(clone, "cp models.example.yaml models.yaml").returncode == 0
+    secrets = {name: f"made-up-{name.lower()}" for name in EXAMPLE_SECRETS}
+    check = from_readme(clone, ".venv/bin/python manage.py check", **secrets)
+    assert (check.returncode, check.stderr) == (0, "")
+    # What follows here starts things, and the example's addresses are nobody's to be asked.
+    configured(clone)
+
+
+def test_it_makes_the_first_admin(clone: Path) -> None:
+    assert from_readme(clone, ".venv/bin/python manage.py migrate").returncode == 0
+    made = from_readme(clone, ".venv/bin/python manage.py createsuperuser", "--noinput", **ADMIN)
+    assert made.returncode == 0, made.stderr
+
+
+def test_it_starts_in_earnest_and_ends_with_ctrl_c(clone: Path) -> None:
+    run = Started(clone, "make", "run", "PORT=0")
+    try:
+        until(lambda: run.said(r"llmao is at (http://[^/]+)/") is not None, f"started: {run.log.read_text()}")
+        address = run.said(r"llmao is at (http://[^/]+)/")
+        assert address
+        assert "There is no admin yet" not in run.log.read_text()
+        until(lambda: get(address[1] + "/readyz")[0] in (200, 503), "answers")
+        assert run.ctrl_c() < 10
+        until(lambda: left_of(clone) == [], f"nothing is left: {left_of(clone)}", 5)
+    finally:
+        run.end()
+
+
+def test_it_answers_at_the_command_line(clone: Path) -> None:
+    read = from_readme(clone, ".venv/bin/python manage.py fetch --all")
+    assert "127.0.0.1:1" in read.stdout + read.stderr  # nobody listens where LiteLLM should be, and it says so
+    assert from_readme(clone, ".venv/bin/python manage.py reconcile").returncode == 0
+    plan = from_readme(clone, ".venv/bin/python manage.py plan")
+    assert plan.returncode == 0, plan.stderr
+    view = from_readme(clone, ".venv/bin/python manage.py view")
+    assert view.returncode == 0, view.stderr
 
 
 def test_it_installs_nothing_twice(clone: Path) -> None:

@@ -144,7 +144,7 @@ def test_it_writes_at_most_so_many_before_it_looks_again(fleet: Fleet) -> None:
     fleet.configure(actions_per_pass=2)
     fleet.probed()
     assert cycle.run() == 4, "2 + 2 + 1 writes, and the pass that finds nothing left"
-    paths = [call.path for call in fleet.litellm.calls[1:]]
+    paths = [call.path for call in fleet.litellm.calls[1:] if call.path.startswith("/model/")]
     write, read = "/model/new", "/model/info"
     assert paths == [write, write, read, write, write, read, write, read]
 
@@ -205,6 +205,30 @@ def test_it_carries_an_approval_out_once_and_spends_it(fleet: Fleet) -> None:
     assert len(fleet.litellm.rows()) == 1
     assert Approval.objects.get().spent_at is not None
     assert ActionLog.objects.get(kind="add_litellm").by == "ana"
+
+
+def test_it_writes_nothing_to_a_proxy_without_its_database(fleet: Fleet) -> None:
+    fleet.litellm.store.connected = False
+    cycle.run()
+    fleet.litellm.store.connected = True
+    assert fleet.litellm.writes == []
+    assert Attempt.objects.count() == 0
+    shown = passes.latest()
+    assert shown is not None
+    assert ["cannot keep what is written" in item.reason for item in shown.plan.items] == [True]
+    fleet.read()
+    cycle.run()
+    assert len(fleet.litellm.rows()) == 1
+
+
+def test_it_reads_an_edited_configuration_before_it_decides(fleet: Fleet) -> None:
+    cycle.run()
+    path = fleet.folder / "config.yaml"
+    path.write_text(path.read_text().replace("203.0.113.10", "203.0.113.99"))
+    cycle.run()
+    shown = passes.latest()
+    assert shown is not None
+    assert {record.host for record in shown.view.records if record.origin == "config"} == {"203.0.113.99"}
 
 
 def test_it_shows_and_writes_nothing_in_mode_observe(fleet: Fleet) -> None:

@@ -191,6 +191,7 @@ class Given(Words):
     config: tuple[ConfigWords, ...] | UnsetType = UNSET
     unknown_boxes: tuple[UnknownWords, ...] | UnsetType = UNSET
     labels: dict[str, str] | UnsetType = UNSET
+    samples: dict[str, int] | UnsetType = UNSET  # host:listen_port -> tokens that its KV cache holds
     drained: tuple[str, ...] | UnsetType = UNSET
     strangers: dict[str, str] | UnsetType = UNSET  # "host:port" of inventory hosts nobody intended -> whose key
     settings: dict[str, Any] | UnsetType = UNSET

@@ -15,6 +15,8 @@ from reconcile.inputs import (
     Opinion,
     Probe,
     Probes,
+    Sample,
+    Samples,
     Served,
     ServedServer,
     UnknownBox,
@@ -122,6 +124,10 @@ def attempt(fleet: Fleet, words: AttemptWords, planned: Action | None, now: floa
 
 def _written(fleet: Fleet, words: AttemptWords) -> dict[str, Any] | None:
     return fleet.body(words.of, words.at) if words.kind in ("add_litellm", "update_litellm") else None
+
+
+def samples(words: dict[str, int], now: float) -> Samples:
+    return Samples(samples=tuple(Sample(name=name, at=now - 1, kv_tokens=tokens) for name, tokens in words.items()))
 
 
 def boxes(fleet: Fleet, fetches: tuple[ConfigWords, ...], unknown: tuple[UnknownWords, ...], now: float) -> Boxes:

@@ -36,6 +36,7 @@ INTERVALS = {
     "deployments": 60.0,
     "litellm_health": 14400.0,
     "attempts": 60.0,
+    "samples": 15.0,
     "vast": 60.0,
     "runpod": 60.0,
 }
@@ -159,6 +160,8 @@ class Stage:
             "litellm_health": Opinions(opinions=events.get("opinions", ())),
             "attempts": Attempts(attempts=events.get("attempts", ())),
         }
+        if self._said("samples", {}):
+            bodies["samples"] = readings.samples(self._said("samples"), self.now)
         listings = {name: Listing(instances=listed) for name, listed in fleet.instances.items()}
         states = self._said("sources", {})
         unknown = (set(states) | set(given.kept)) - {*bodies, *listings}

@@ -18,7 +18,7 @@ from fleet.recorder import Recorder
 from litellm_sync.client import LiteLLM, LiteLLMError
 from litellm_sync.executor import Batch, carry_out
 from reconcile.decide import Decision, reconcile
-from reconcile.inputs import Settings
+from reconcile.settings import Settings
 
 log = logging.getLogger(__name__)
 MOST_ROUNDS = 200  # of one run; whoever needs more is woken again by the tick

@@ -7,7 +7,7 @@ import secrets
 import socket
 from dataclasses import dataclass
 
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
 from fleet.clock import Seconds, now
 from fleet.models import Lease
@@ -46,7 +46,7 @@ class Held:
         """Give it back whatever came."""
         self._mine().update(holder="", until=0)
 
-    def _mine(self):  # type: ignore[no-untyped-def]  # a queryset
+    def _mine(self) -> QuerySet[Lease]:
         return Lease.objects.filter(name=ROW, holder=self.holder)
 
 
@@ -58,23 +58,16 @@ def process() -> str:
 def take(config_hash: str) -> Held | None:
     """The lease, or None while somebody holds it. Of any number of callers at once, one gets it."""
     holder = f"{process()}:{secrets.token_hex(4)}"
-    before = (
-        Lease.objects.filter(name=ROW).values("config_hash", "holder", "passed_at", "two_configurations_at").first()
-    )
-    if before is None:
-        Lease.objects.get_or_create(name=ROW)
-        before = {"config_hash": "", "passed_at": None, "two_configurations_at": None}
-    free = Q(holder="") | Q(until__lte=Seconds())
-    if not Lease.objects.filter(free, name=ROW).update(
-        holder=holder, until=Seconds() + TERM_S, config_hash=config_hash
-    ):
+    before, _ = Lease.objects.get_or_create(name=ROW)
+    free = Lease.objects.filter(Q(holder="") | Q(until__lte=Seconds()), name=ROW)
+    if not free.update(holder=holder, until=Seconds() + TERM_S, config_hash=config_hash):
         return None
-    conflict_at = before["two_configurations_at"]
-    if _took_turns(config_hash, before["config_hash"], before["passed_at"]):
+    conflict_at = before.two_configurations_at
+    if _took_turns(config_hash, before.config_hash, before.passed_at):
         conflict_at = now()
         Lease.objects.filter(name=ROW, holder=holder).update(two_configurations_at=conflict_at)
     _last_hash[ROW] = config_hash
-    return Held(holder, conflict_at, edited=before["config_hash"] != config_hash)
+    return Held(holder, conflict_at, edited=before.config_hash != config_hash)
 
 
 def _took_turns(mine: str, theirs: str, passed_at: float | None) -> bool:

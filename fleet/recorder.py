@@ -46,7 +46,7 @@ class Recorder:
         attempt.detail = outcome.detail
         attempt.refusals = {"ok": 0, "refused": attempt.refusals + 1}.get(outcome.answer, attempt.refusals)
         attempt.save(update_fields=["answer", "answered_at", "detail", "refusals"])
-        line = ActionLog.objects.filter(pk=self._lines.get(action.digest))
+        line = ActionLog.objects.filter(pk=self._lines[action.digest])
         line.update(answer=outcome.answer, detail=outcome.detail)
         if outcome.answer == "ok":
             unspent = Approval.objects.filter(digest=action.digest, spent_at=None, withdrawn_at=None)

@@ -9,9 +9,10 @@ import msgspec
 from reconcile import actions, guards, items, join, lifecycle, matching, memory, orphans, records, rollup
 from reconcile.history import History, HostMemory, KeyMemory, RowMemory
 from reconcile.identity import Key, address_url, box_name
-from reconcile.inputs import Deployment, Server, Settings, Snapshots
+from reconcile.inputs import Deployment, Server, Snapshots
 from reconcile.join import Joined
 from reconcile.lifecycle import Verdict
+from reconcile.settings import Settings
 from reconcile.view import Action, Item, Plan, Record, Target, View
 from reconcile.world import World, index, observe
 

@@ -11,14 +11,11 @@ from typing import Any, Generic, Literal, TypeVar
 import msgspec
 
 from reconcile.identity import Key
+from reconcile.settings import Settings
 
 Body = TypeVar("Body")
 Origin = Literal["config", "approval", "admin", "discovered", "none"]
 Kind = Literal["add_litellm", "update_litellm", "delete_litellm", "prune_orphan", "block", "unblock"]
-PolicyKind = Literal[
-    "add_litellm", "update_litellm", "delete_litellm", "prune_orphan", "add_discovered", "block", "unblock"
-]
-Permission = Literal["auto", "needs_human"]
 Answer = Literal["pending", "ok", "refused", "unknown"]
 
 
@@ -33,26 +30,6 @@ class Source(msgspec.Struct, Generic[Body], frozen=True, kw_only=True):
     taken_at: float | None = None
     failed_at: float | None = None
     error: str = ""
-
-
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers and the policy of one pass; defaults are those of config.yaml."""
-
-    health_fail_threshold: int = 3
-    health_grace_s: float = 1800
-    settle_s: float = 75
-    opinion_wait_s: float = 300
-    history_keep_s: float = 300
-    litellm_health_interval_s: float = 14400
-    unlisted_passes: int = 3
-    orphan_passes: int = 3
-    actions_per_pass: int = 20
-    keep_last_row: bool = False
-    mode: Literal["act", "observe"] = "act"
-    policy: dict[PolicyKind, Permission] = {}
-
-    def permission(self, kind: PolicyKind) -> Permission:
-        return self.policy.get(kind, "needs_human" if kind == "add_discovered" else "auto")
 
 
 # --- intended -------------------------------------------------------------------------------------------------
@@ -303,9 +280,6 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
 
 class Samples(msgspec.Struct, frozen=True, kw_only=True):
     samples: tuple[Sample, ...] = ()
-
-
-# --- all of it ------------------------------------------------------------------------------------------------
 
 
 class Snapshots(msgspec.Struct, frozen=True, kw_only=True):

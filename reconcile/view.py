@@ -10,7 +10,8 @@ from typing import Any, Literal
 import msgspec
 
 from reconcile.identity import Key
-from reconcile.inputs import Kind, Origin, Permission
+from reconcile.inputs import Kind, Origin
+from reconcile.settings import Permission
 
 Lifecycle = Literal["Healthy", "Unhealthy", "Awaiting", "Loading", "Stalled", "Unknown", "Configured"]
 Status = Literal["ready", "settling", "backing_off", "held", "needs_human", "parked", "observed"]

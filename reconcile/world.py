@@ -17,11 +17,11 @@ from reconcile.inputs import (
     Model,
     Opinion,
     Probe,
-    Settings,
     Snapshots,
     Source,
     UnknownBox,
 )
+from reconcile.settings import Settings
 from reconcile.view import SourceState, SourceView
 
 OUR_OWN = frozenset({"intended", "boxes", "attempts"})  # our tables: they do not age

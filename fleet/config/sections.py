@@ -11,7 +11,7 @@ from fleet.config.field import Field
 from fleet.config.report import Report
 from fleet.config.section import Section
 from fleet.config.shape import Fleet, LiteLLM, Network, Policy, RunPod, Vast
-from reconcile.inputs import Permission, PolicyKind
+from reconcile.settings import Permission, PolicyKind
 
 PERMISSIONS: tuple[str, ...] = get_args(Permission)
 KINDS: tuple[PolicyKind, ...] = get_args(PolicyKind)

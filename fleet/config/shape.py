@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal
 
 from fleet.config.secret import Secret, secret_hash
-from reconcile.inputs import Permission, PolicyKind, Settings
+from reconcile.settings import Permission, PolicyKind, Settings
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 

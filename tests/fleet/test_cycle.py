@@ -11,6 +11,7 @@ import yaml
 
 from fleet import clock, cycle, fetching, lease, passes, snapshots
 from fleet.models import ActionLog, Approval, Attempt, Lease
+from reconcile.decide import reconcile
 from reconcile.identity import address_url
 from reconcile.inputs import ListedModel, Opinion, Opinions, Probe, Probes
 from reconcile.view import Action
@@ -262,13 +263,11 @@ def test_it_goes_round_again_for_what_came_during_the_pass(fleet: Fleet, monkeyp
 
 
 def test_it_stores_and_sends_nothing_once_the_lease_ran_out(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = cycle.reconcile
-
-    def slow_reconcile(*args: Any) -> Any:
+    def outlast(*args: Any) -> Any:
         Lease.objects.update(until=clock.now() - 1)
-        return real(*args)
+        return reconcile(*args)
 
-    monkeypatch.setattr(cycle, "reconcile", slow_reconcile)
+    monkeypatch.setattr(cycle, "reconcile", outlast)
     assert cycle.run() == 0
     assert passes.latest() is None
     assert fleet.litellm.writes == []

@@ -3,6 +3,7 @@
 import multiprocessing
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 from django.db import connection, connections
@@ -90,7 +91,7 @@ def test_it_does_not_take_an_edit_of_the_files_for_two_configurations() -> None:
 def contend(database: dict[str, object], results: "multiprocessing.Queue[tuple[float, float]]") -> None:
     """One process that takes the lease five times and notes from when to when it had it."""
     connections["default"].close()
-    connections.settings["default"] = database  # type: ignore[assignment]  # the test's own database
+    connections.settings["default"] = database  # the test's own database
     had = 0
     while had < 5:
         held = lease.take("one")
@@ -118,5 +119,5 @@ def test_it_never_lets_two_processes_decide_at_once() -> None:
     for each in others:
         each.join(timeout=20)
         assert each.exitcode == 0
-    overlaps = [(one, two) for one, two in zip(spans, spans[1:], strict=False) if two[0] < one[1]]
+    overlaps = [(one, two) for one, two in pairwise(spans) if two[0] < one[1]]
     assert overlaps == []

@@ -9,7 +9,7 @@ import pytest
 
 from fleet.config import Config, HostRow, Secret, load
 from fleet.config.params import PROVIDERS
-from reconcile.inputs import Settings
+from reconcile.settings import Settings
 from tests.fleet.config.files import CONFIG, MODELS, with_fleet, write
 
 ROOT = Path(__file__).parents[3]

@@ -13,7 +13,8 @@ from fleet.models import Host, IntendedServer, SourceState
 from fleet.sources.base import SourceError
 from fleet.sources.intended import SOURCE, fetch
 from reconcile.identity import Key
-from reconcile.inputs import Approval, HostLabel, Instance, Intended, Listing, Model, Server, Settings
+from reconcile.inputs import Approval, HostLabel, Instance, Intended, Listing, Model, Server
+from reconcile.settings import Settings
 from reconcile.view import View
 from tests.fleet.config.files import MODELS, with_fleet, write
 

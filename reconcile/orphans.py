@@ -19,7 +19,6 @@ from reconcile.words import age, count
 from reconcile.world import World
 
 WINDOW_S = 600  # prunes are counted together over this long before they count as many
-ANSWERS = ("ok", "not_ok", "open")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +90,28 @@ def _orphan(world: World, row: Deployment, joined: list[Joined], memory: RowMemo
         name=f"{box_name(key.url) or 'no address'}/{row.name}",
         memory=memory,
         due=_both_good(world) and long_enough(memory.orphan, world.settings.orphan_passes, interval_s),
-        kept=_renamed(row, joined),
+        kept=_renamed(world, row, joined),
     )
 
 
-def _renamed(row: Deployment, joined: list[Joined]) -> str:
-    """Kept while its URL is that of a current key without a row and the address still answers."""
+def _renamed(world: World, row: Deployment, joined: list[Joined]) -> str:
+    """Kept while its URL is that of a current key without a row, and the address is not known to be silent."""
     for each in joined:
-        if each.row is None and each.server and each.read and each.probe.state in ANSWERS and _same_place(row, each):
+        if each.row is None and each.server and _same_place(row, each) and not _silent(world, each):
             return f"renamed? kept until {box_name(each.key.url)} serves {each.key.model}"
     return ""
+
+
+def _silent(world: World, joined: Joined) -> bool:
+    """Whether the key's address answers no more: unreached, and no answer for T clocks. Not knowing is not silence;
+    a host with nothing to dial is given up when it is unlisted."""
+    if joined.dial.url is None:
+        host = world.hosts.get(joined.host)
+        return host is not None and host.unlisted
+    if not joined.read or joined.probe.state != "unreached":
+        return False
+    heard = world.probes[joined.key.url].last_answered_at
+    return heard is None or world.now - heard > world.stale_after(world.sources["vllm"].interval_s)
 
 
 def _same_place(row: Deployment, joined: Joined) -> bool:

@@ -59,6 +59,7 @@ class ProbeWords(Words):
     says: str = "ok"
     age_s: float = 1
     serves: tuple[str | ListedWords, ...] = ()
+    answered_s_ago: float | None = None  # when it last answered well at this address
 
 
 class RowWords(Words):

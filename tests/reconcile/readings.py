@@ -48,7 +48,15 @@ def _probe(fleet: Fleet, words: ProbeWords, now: float) -> Probe:
     facts = {"health_status": 200, "models_status": 200, "wrong_key_status": 401, "listed": listed, **answer}
     if facts["models_status"] != 200 or answer.get("failure"):
         facts["listed"] = ()
-    return Probe(base=url(words.of), url=url(words.at or words.of), at=at, wrong_key_at=at, **facts)
+    answered_at = None if words.answered_s_ago is None else now - words.answered_s_ago
+    return Probe(
+        base=url(words.of),
+        url=url(words.at or words.of),
+        at=at,
+        wrong_key_at=at,
+        last_answered_at=answered_at,
+        **facts,
+    )
 
 
 def _listed(words: str | ListedWords) -> ListedModel:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from msgspec import UNSET
@@ -18,16 +20,16 @@ from reconcile.inputs import (
     Intended,
     Listing,
     Opinions,
-    Settings,
     Snapshots,
     Source,
 )
+from reconcile.settings import Settings
 from reconcile.view import Action, Plan
 from tests.reconcile import fleet_of_case as told
 from tests.reconcile import readings, remembered
 from tests.reconcile.fleet_of_case import Fleet
 from tests.reconcile.given_words import ApprovalWords, Given, HistoryWords, SourceWords
-from tests.reconcile.scenario import NOW, Scenario, Step
+from tests.reconcile.scenario import NOW, Scenario, Step, read
 
 INTERVALS = {
     "intended": 60.0,
@@ -60,6 +62,12 @@ class Turn:
 def play(scenario: Scenario) -> list[Turn]:
     stage = Stage()
     return [stage.take(step) for step in scenario.steps()]
+
+
+@cache
+def played(path: Path) -> list[Turn]:
+    """A scenario file, played once for all that is asserted of it: nothing in a turn can change."""
+    return play(read(path.read_bytes()))
 
 
 class Stage:

@@ -56,6 +56,10 @@ class Unanswered(LiteLLMError):
     """No answer, or not a whole one. A write may have happened."""
 
 
+class Unreached(Unanswered):
+    """No connection: nothing was sent, so nothing was written."""
+
+
 class Readiness(msgspec.Struct, frozen=True, kw_only=True):
     """`connected`: LiteLLM has its database, so writes last. `version` is "" where LiteLLM does not tell."""
 
@@ -145,7 +149,8 @@ class LiteLLM:
         try:
             return http.ask(method, self._base_url + path, timeout_s=self._timeout_s, headers=key, json=body, cap=cap)
         except http.NoAnswer as failure:
-            raise Unanswered(f"LiteLLM at {failure.message}") from None
+            kind = Unreached if failure.kind in ("refused", "unreachable", "tls") else Unanswered
+            raise kind(f"LiteLLM at {failure.message}") from None
 
     def _failure(self, answer: http.Answer, body: Any = None) -> Refused | Unsure:
         """The error that an answer other than the good one is."""

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from litellm_sync.bodies import UnknownSecret, hashes_in, reveal
-from litellm_sync.client import LiteLLM, LiteLLMError, Refused, Unanswered, Unsure
+from litellm_sync.client import LiteLLM, LiteLLMError, Refused, Unanswered, Unreached, Unsure
 from litellm_sync.sentences import hide
 from reconcile.view import Action
 
@@ -18,10 +18,10 @@ Stopped = Literal["", "lease_lost", "unanswered"]
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """`ok` it is written; `refused` it is not; `unknown` it may be. `detail` is LiteLLM's answer in one line, without
-    secrets; `permanent` says that the same write cannot succeed."""
+    """`ok` it is written; `refused` and `unsent` it is not; `unknown` it may be. `detail` is LiteLLM's answer in one
+    line, without secrets; `permanent` says that the same write cannot succeed."""
 
-    answer: Literal["ok", "refused", "unknown"]
+    answer: Literal["ok", "refused", "unknown", "unsent"]
     detail: str = ""
     permanent: bool = False
 
@@ -89,6 +89,8 @@ class _Hands:
         except Refused as failure:
             detail = self._clean(action, failure.message)
             return Outcome(answer="refused", detail=detail, permanent=failure.permanent), ""
+        except Unreached as failure:
+            return Outcome(answer="unsent", detail=self._clean(action, failure.message)), "unanswered"
         except LiteLLMError as failure:
             stopped: Stopped = "unanswered" if isinstance(failure, Unanswered) else ""
             return Outcome(answer="unknown", detail=self._clean(action, failure.message)), stopped

@@ -165,6 +165,7 @@ def _general_items(world: World, joined: list[Joined]) -> Iterator[Item]:
     yield from items.of_sources(world)
     yield from items.of_unknown_boxes(world, wanted)
     yield from items.of_contacts(world, wanted)
+    yield from items.of_ended_approvals(world)
 
 
 def _record_items(shown: tuple[Record, ...], joined: list[Joined]) -> Iterator[Item]:

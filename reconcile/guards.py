@@ -69,9 +69,11 @@ def _unfinished(action: Action, attempt: Attempt | None) -> bool:
 
 
 def _settling(world: World, action: Action, attempt: Attempt) -> bool:
-    """Whether this very write was sent within settle_s and not refused: a replica may not show it yet."""
+    """Whether this very write was sent within settle_s and may have happened: a replica may not show it yet."""
     same = attempt.kind == action.kind and attempt.after == action.after
-    return same and attempt.answer != "refused" and world.now - attempt.sent_at < world.settings.settle_s
+    return (
+        same and attempt.answer not in ("refused", "unsent") and world.now - attempt.sent_at < world.settings.settle_s
+    )
 
 
 def next_try(attempt: Attempt | None) -> float | None:

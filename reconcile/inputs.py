@@ -16,7 +16,7 @@ from reconcile.settings import Settings
 Body = TypeVar("Body")
 Origin = Literal["config", "approval", "admin", "discovered", "none"]
 Kind = Literal["add_litellm", "update_litellm", "delete_litellm", "prune_orphan", "block", "unblock"]
-Answer = Literal["pending", "ok", "refused", "unknown"]
+Answer = Literal["pending", "ok", "refused", "unknown", "unsent"]
 
 
 class Source(msgspec.Struct, Generic[Body], frozen=True, kw_only=True):
@@ -30,9 +30,6 @@ class Source(msgspec.Struct, Generic[Body], frozen=True, kw_only=True):
     taken_at: float | None = None
     failed_at: float | None = None
     error: str = ""
-
-
-# --- intended -------------------------------------------------------------------------------------------------
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,6 +81,15 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
     by: str
 
 
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """An approved server that config took over with its host."""
+
+    host: str
+    listen_port: int
+    model: str
+    at: float
+
+
 class Intended(msgspec.Struct, frozen=True, kw_only=True):
     servers: tuple[Server, ...] = ()
     models: tuple[Model, ...] = ()
@@ -91,11 +97,9 @@ class Intended(msgspec.Struct, frozen=True, kw_only=True):
     approvals: tuple[Approval, ...] = ()
     discovered_key_hashes: dict[str, str] = {}  # "host:listen_port" of inventory hosts nobody intended -> key hash
     drained: tuple[Key, ...] = ()
+    ended: tuple[Ended, ...] = ()  # of the last day
     listings: tuple[str, ...] = ()  # providers with an API key: one that was never read yet is not "not configured"
     settings: Settings = Settings()  # of the configuration these rows come from, so that both are last good together
-
-
-# --- boxes ----------------------------------------------------------------------------------------------------
 
 
 class ServedServer(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,9 +140,6 @@ class Boxes(msgspec.Struct, frozen=True, kw_only=True):
     unknown: tuple[UnknownBox, ...] = ()
 
 
-# --- listings (vast, runpod) ----------------------------------------------------------------------------------
-
-
 class Instance(msgspec.Struct, frozen=True, kw_only=True):
     """One rented instance. `ports` maps listen to public port, empty unless the provider maps them now.
 
@@ -160,9 +161,6 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     """A *complete* listing of one provider; an incomplete one is a failed fetch and never gets here."""
 
     instances: tuple[Instance, ...] = ()
-
-
-# --- vllm -----------------------------------------------------------------------------------------------------
 
 
 class ListedModel(msgspec.Struct, frozen=True, kw_only=True):
@@ -197,9 +195,6 @@ class Probes(msgspec.Struct, frozen=True, kw_only=True):
     probes: tuple[Probe, ...] = ()
 
 
-# --- deployments ----------------------------------------------------------------------------------------------
-
-
 class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     """One row of LiteLLM's `GET /model/info`, only the fields that we own or show."""
 
@@ -220,9 +215,6 @@ class Deployments(msgspec.Struct, frozen=True, kw_only=True):
     deployments: tuple[Deployment, ...] = ()
 
 
-# --- litellm_health -------------------------------------------------------------------------------------------
-
-
 class Opinion(msgspec.Struct, frozen=True, kw_only=True):
     """LiteLLM's own check of one row. `unknown` = in neither list, 404, timeout or error: no information."""
 
@@ -237,13 +229,11 @@ class Opinions(msgspec.Struct, frozen=True, kw_only=True):
     opinions: tuple[Opinion, ...] = ()
 
 
-# --- attempts -------------------------------------------------------------------------------------------------
-
-
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """The newest write of one deployment id, as the executor noted it before and after.
 
-    `pending` and `unknown` (timeout, 5xx) may or may not have happened; `refusals` counts refused writes in a row.
+    `pending` and `unknown` (timeout, 5xx) may or may not have happened, `unsent` (no connection) did not; `refusals`
+    counts refused writes in a row.
     """
 
     deployment_id: str
@@ -261,9 +251,6 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 
 class Attempts(msgspec.Struct, frozen=True, kw_only=True):
     attempts: tuple[Attempt, ...] = ()
-
-
-# --- samples --------------------------------------------------------------------------------------------------
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):

@@ -68,6 +68,19 @@ def of_contacts(world: World, intended: set[str]) -> Iterator[Item]:
             yield Item(kind="peer_changed", name=host, host=host, reason=moved, since=box.peer_changed_at)
 
 
+def of_ended_approvals(world: World) -> Iterator[Item]:
+    """Approved servers that config drops or moves, now that it names their host."""
+    wanted = {(each.host, each.model): each.listen_port for each in world.intended.servers}
+    kept = {(each.host, each.listen_port, each.model) for each in world.intended.servers}
+    for ended in world.intended.ended:
+        if (ended.host, ended.listen_port, ended.model) not in kept:
+            port = wanted.get((ended.host, ended.model))
+            what = f"moves {ended.model} from {ended.listen_port} to {port}" if port else f"drops {ended.model}"
+            reason = f"config.yaml names the host since {ago(ended.at, world.now)}, which ends its approval and {what}"
+            name = f"{ended.host}:{ended.listen_port}/{ended.model}"
+            yield Item(kind="approval_ended", name=name, host=ended.host, reason=reason, since=ended.at)
+
+
 def of_record(record: Record) -> Iterator[Item]:
     """What the verdicts of one key ask of a person."""
     if record.lifecycle in ("Stalled", "Unhealthy"):

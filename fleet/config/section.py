@@ -43,12 +43,12 @@ class Section:
         line = field.line if field else self.line
         self.report.add(line, f"{self.key}.{key}", f"is missing: write {what}")
 
-    def seconds(self, key: str, default: float, *, zero: bool = False) -> float:
-        """A duration above 0, or from 0 with `zero`."""
-        bound = "from 0" if zero else "above 0"
+    def seconds(self, key: str, default: float, *, zero: bool = False, most: float = LONGEST_S) -> float:
+        """A duration above 0, or from 0 with `zero`, and not longer than `most`."""
+        bound = ("from 0" if zero else "above 0") + (f" to {most:g}" if most < LONGEST_S else "")
         what = f"a number of seconds {bound}, as in {default:g}"
         field = self.get(key)
-        value = field.number(what, 0, LONGEST_S, above=not zero) if field else None
+        value = field.number(what, 0, most, above=not zero) if field else None
         return float(default if value is None else value)
 
     def whole(self, key: str, default: int, high: int) -> int:

@@ -17,6 +17,7 @@ PERMISSIONS: tuple[str, ...] = get_args(Permission)
 KINDS: tuple[PolicyKind, ...] = get_args(PolicyKind)
 SECTIONS = ("fleet", "litellm", "policy", "server", "models_path")
 POLICY = ("mode", *KINDS, "keep_last_row", "opinion_wait_s", "actions_per_pass")
+LONGEST_WRITE_S = 45  # one write must end within the lease, which lasts 60 s
 
 
 def names(shape: Any) -> tuple[str, ...]:
@@ -114,7 +115,7 @@ def _litellm(section: Section) -> LiteLLM:
     return LiteLLM(
         base_url=base_url,
         master_key=section.required_secret("master_key", "the master key of the LiteLLM proxy"),
-        request_timeout_s=section.seconds("request_timeout_s", LiteLLM.request_timeout_s),
+        request_timeout_s=section.seconds("request_timeout_s", LiteLLM.request_timeout_s, most=LONGEST_WRITE_S),
         settle_s=section.seconds("settle_s", LiteLLM.settle_s),
     )
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import msgspec
+from django.utils import timezone
 
 from fleet import assignment, config, keys, models, snapshots
 from fleet.assignment import Assigned
 from fleet.config import Config, ConfigErrors, ModelRow, allowed_host
-from fleet.mirror import mirror
+from fleet.mirror import BY, mirror
 from fleet.sources.base import SourceError, SourceKind
 from reconcile.identity import Key, address_url, box_name, canonical_host
-from reconcile.inputs import Approval, HostLabel, Intended, Listing, Model, Server
+from reconcile.inputs import Approval, Ended, HostLabel, Intended, Listing, Model, Server
 from reconcile.view import View
 
 NO_SERVER = 22  # a box's SSH port: mapped on every rented box
@@ -46,6 +48,7 @@ def _intended(configuration: Config, assigned: list[Assigned]) -> Intended:
         approvals=_approvals(),
         discovered_key_hashes=dict(_discovered(configuration, listings, taken)),
         listings=listings,
+        ended=_ended(),
         settings=configuration.settings(),
     )
 
@@ -94,6 +97,17 @@ def _approvals() -> tuple[Approval, ...]:
     return tuple(
         Approval(digest=digest, kind=kind, key=Key(url, model), at=at, by=by)  # type: ignore[arg-type]
         for digest, kind, url, model, at, by in rows.values_list("digest", "kind", "key_url", "key_model", "at", "by")
+    )
+
+
+def _ended() -> tuple[Ended, ...]:
+    """Approved servers that config.yaml took over within the last day."""
+    ended = models.IntendedServer.objects.filter(origin="approval", ended_by=BY)
+    rows = ended.filter(ended_at__gt=timezone.now() - timedelta(days=1)).order_by("host__address", "listen_port", "id")
+    return tuple(
+        Ended(host=canonical_host(host), listen_port=port, model=model, at=at.timestamp())
+        for host, port, model, at in rows.values_list("host__address", "listen_port", "model", "ended_at")
+        if at is not None
     )
 
 

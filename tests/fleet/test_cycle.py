@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -308,3 +308,19 @@ def test_it_asks_litellm_about_a_box_that_stops_answering(fleet: Fleet) -> None:
     cycle.run()
     shown = passes.latest()
     assert shown is not None and len(shown.view.ask) == 1
+
+
+def test_it_takes_a_write_that_was_never_sent_for_none(fleet: Fleet) -> None:
+    cycle.run()
+    (row,) = fleet.litellm.rows().values()
+    attempt = Attempt.objects.get()
+    attempt.answer, attempt.sent_at = "unsent", clock.now()
+    attempt.kind = "update_litellm"
+    attempt.after = {**(attempt.after or {})}
+    attempt.save()
+    fetching.fetch("attempts", waking=False)
+    fleet.litellm.store.rows[row.id] = replace(row, model_name="renamed-in-the-ui")
+    fleet.litellm.router.reload()
+    fleet.read()
+    cycle.run()
+    assert fleet.litellm.rows()[row.id].model_name == "tiny"

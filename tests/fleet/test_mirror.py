@@ -10,6 +10,8 @@ from django.db import connections
 from fleet import config
 from fleet.mirror import mirror
 from fleet.models import Host, IntendedServer
+from fleet.sources import intended
+from reconcile.view import View
 from tests.fleet.config.files import with_fleet, write
 
 
@@ -104,3 +106,11 @@ def test_it_does_it_once_when_two_processes_read_at_once(edit: Any, tmp_path: Pa
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(one, range(12)))
     assert len(rows(origin="config")) == 2
+
+
+@pytest.mark.django_db
+def test_it_says_what_config_drops_or_moves_when_it_takes_an_approved_box_over(edit: Any) -> None:
+    intend("203.0.113.10", 8009, "approval")
+    edit("{203.0.113.10: [[qwen3-8b, 8001]]}")
+    fetched = intended.fetch(View())
+    assert [(each.host, each.listen_port, each.model) for each in fetched.ended] == [("203.0.113.10", 8009, "qwen3-8b")]

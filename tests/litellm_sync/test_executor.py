@@ -207,7 +207,7 @@ def test_it_stops_when_nobody_answers(standin: sim.LiteLLM) -> None:
     notes = Notes()
     assert run(client, ADD, UPDATE, notes=notes) == Batch(sent=1, stopped="unanswered")
     assert [(each.answer, each.detail) for each in notes.outcomes] == [
-        ("unknown", "LiteLLM at 127.0.0.1:1 refuses the connection")
+        ("unsent", "LiteLLM at 127.0.0.1:1 refuses the connection")
     ]
 
 

@@ -130,6 +130,7 @@ def test_it_takes_the_example_configuration_as_it_is(clone: Path) -> None:
     check = from_readme(clone, ".venv/bin/python manage.py check", **secrets)
     assert (check.returncode, check.stderr) == (0, "")
     # What follows here starts things, and the example's addresses are nobody's to be asked.
+    (clone / "config.yaml").unlink()
     configured(clone)
 
 

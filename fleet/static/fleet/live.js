@@ -15,7 +15,12 @@
   };
   const clock = () => document.getElementById("clock");
   let offset = 0;
-  const setClock = () => { if (clock()) offset = Number(clock().dataset.now) - Date.now() / 1000; };
+  let read = ""; // a swap of nothing leaves the clock as it was: it must not be set back to that
+  const setClock = () => {
+    const said = clock()?.dataset.now ?? read;
+    if (said !== read) offset = Number(said) - Date.now() / 1000;
+    read = said;
+  };
   const now = () => Date.now() / 1000 + offset;
 
   const tick = () => {

@@ -3,6 +3,7 @@
 # make run     the real thing, with your config.yaml (or LLMAO_CONFIG=path)
 # make setup   only the .venv          make bench   the figures
 # make lint    ruff, mypy, imports     make lock    pin the packages anew
+# make screenshots    the pictures of the README, from the demo
 
 SHELL := /bin/sh
 VENV := .venv
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 PORT ?= 8000
 
-.PHONY: setup demo test run bench lint lock
+.PHONY: setup demo test run bench lint lock screenshots
 .DEFAULT_GOAL := setup
 
 setup: $(INSTALLED)
@@ -42,6 +43,9 @@ run: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python -m pytest -q -s -m bench
+
+screenshots: $(INSTALLED)
+	$(BIN)/python docs/screenshots.py
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

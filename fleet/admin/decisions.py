@@ -50,13 +50,22 @@ class ApprovalAdmin(ReadOnly):
 
 @admin.register(ActionLog)
 class ActionLogAdmin(ReadOnly):
-    list_display = ["at", "kind", "name", "by", "answer", "revert", "reason"]
+    list_display = ["when", "what", "name", "by", "answer", "reason"]
     list_filter = ["kind", "answer", "revert", "by"]
     search_fields = ["name", "deployment_id", "by"]
     date_hierarchy = "at"
     fields = [
-        "at", "kind", "name", "by", "reason", "revert", "answer", "detail", "what_changed", "deployment_id", "pass_id",
+        "when", "what", "name", "by", "reason", "answer", "detail", "what_changed", "deployment_id", "pass_id",
     ]  # fmt: skip
+
+    @admin.display(description="at", ordering="at")
+    def when(self, line: ActionLog) -> str:
+        return f"{line.at:%Y-%m-%d %H:%M:%S} UTC"
+
+    @admin.display(description="what", ordering="kind")
+    def what(self, line: ActionLog) -> str:
+        """A revert puts back what somebody changed outside llmao."""
+        return f"{line.kind} (revert)" if line.revert else line.kind
 
     @admin.display(description="what changed")
     def what_changed(self, line: ActionLog) -> SafeString | str:

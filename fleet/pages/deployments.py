@@ -22,7 +22,7 @@ NOT_OURS = {
 
 @dataclass(frozen=True)
 class DeploymentRow:
-    """`address` is how it is reached, without a URL: a URL on a page gets pasted."""
+    """`address` and `step` are how it is reached and what says so, without a URL: a URL on a page gets pasted."""
 
     name: str
     model: str
@@ -30,6 +30,7 @@ class DeploymentRow:
     sync: tuple[Word, ...]
     fields: str
     address: str
+    step: str
     probe: Word
     probe_detail: str
     probe_at: float | None
@@ -52,7 +53,8 @@ def deployment_row(record: Record) -> DeploymentRow:
         lifecycle=LIFECYCLE[record.lifecycle],
         sync=sync_words(record),
         fields=", ".join(record.deployment.differing) if record.deployment else "",
-        address=address(record),
+        address=_address(record),
+        step=STEP.get(record.dialable_step) or record.dialable_step,
         probe=_probe(record),
         probe_detail=record.probe.detail,
         probe_at=record.probe.at,
@@ -75,13 +77,10 @@ def _skew_word(skew: str) -> Word:
     return Word(SKEW.get(skew) or in_words(skew), "wait" if skew == "settling" else "part")
 
 
-def address(record: Record) -> str:
-    """How it is reached now, and what says so: `port 40001, provider's listing`."""
+def _address(record: Record) -> str:
     if record.dialable_url is None:
         return "unplaced"
-    step = STEP.get(record.dialable_step) or record.dialable_step
-    port = urlsplit(record.dialable_url).port if record.host else None
-    return f"port {port}, {step}" if port else step
+    return f"port {urlsplit(record.dialable_url).port}" if record.host else record.provider
 
 
 def _probe(record: Record) -> Word:

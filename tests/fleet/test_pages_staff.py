@@ -75,7 +75,7 @@ def test_it_shows_a_deployment_with_its_verdicts_readings_and_reason(viewer: Cli
     for said in (
         f"{HOST}:8001", "qwen3-8b", "Unhealthy", "vLLM down, LiteLLM up", "Differs", "api_base",
         "gone from the listing",
-        "port 40001, provider&#x27;s listing", "not reached", "1970-01-01 00:00:01 UTC", "up", "3 probes missed",
+        "port 40001", "provider&#x27;s listing", "not reached", "1970-01-01 00:00:01 UTC", "up", "3 probes missed",
     ):  # fmt: skip
         assert said in page
 

@@ -106,6 +106,7 @@ ITEMS = {
     "reading_from_the_future": "Readings from the future",
     "write_failing": "Writes that fail",
     "open_server": "Open to anyone",
+    "approval_ended": "Approvals that ended",
     "peer_changed": "Asked from another address",
     "unhealthy": "Unhealthy",
     "stalled": "Stalled",

@@ -144,8 +144,7 @@ def _questions(world: World, joined: list[Joined], rows: dict[str, RowMemory]) -
 def _due(world: World, joined: Joined, row: RowMemory | None) -> bool:
     """Whether the row's ordinary question is due; a commercial row called down is asked again after 1, 5, 15 min."""
     asked = world.opinions.get(joined.row_id)
-    written = joined.attempt.answered_at if joined.attempt else None
-    if asked is None or (written is not None and asked.asked_at < written):
+    if asked is None or asked.asked_at < join.written_at(joined.attempt):
         return not joined.going and world.good("deployments")
     wait = world.settings.litellm_health_interval_s
     if joined.server is None and row and row.downs:

@@ -70,8 +70,9 @@ def of_contacts(world: World, intended: set[str]) -> Iterator[Item]:
 
 def of_ended_approvals(world: World) -> Iterator[Item]:
     """Approved servers that config drops or moves, now that it names their host."""
-    wanted = {(each.host, each.model): each.listen_port for each in world.intended.servers}
-    kept = {(each.host, each.listen_port, each.model) for each in world.intended.servers}
+    servers = sorted(world.intended.servers, key=lambda each: -each.listen_port)
+    wanted = {(each.host, each.model): each.listen_port for each in servers}  # of several ports the lowest
+    kept = {(each.host, each.listen_port, each.model) for each in servers}
     for ended in world.intended.ended:
         if (ended.host, ended.listen_port, ended.model) not in kept:
             port = wanted.get((ended.host, ended.model))

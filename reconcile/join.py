@@ -165,9 +165,15 @@ def _opinion(world: World, row_id: str | None, attempt: Attempt | None) -> Opini
     opinion = world.opinions.get(row_id) if row_id else None
     if opinion is None:
         return None
-    written_at = (attempt.answered_at or attempt.sent_at) if attempt else 0.0
     old = world.now - opinion.asked_at > world.stale_after(world.settings.litellm_health_interval_s)
-    return None if old or opinion.asked_at < written_at else opinion
+    return None if old or opinion.asked_at < written_at(attempt) else opinion
+
+
+def written_at(attempt: Attempt | None) -> float:
+    """When our newest write of a row was answered, or sent if it never was; 0.0 when none can have changed it."""
+    if attempt is None or attempt.answer in ("refused", "unsent"):
+        return 0.0
+    return attempt.answered_at or attempt.sent_at
 
 
 def going(world: World, row: Deployment) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from reconcile import bodies
 from reconcile.identity import Key, box_name, provider_url
-from reconcile.inputs import Instance, Model, Server
+from reconcile.inputs import Ended, Instance, Model, Server
 from tests.reconcile.given_words import InstanceWords, ModelWords, ServerWords
 
 
@@ -36,6 +36,13 @@ def server(words: str | ServerWords) -> Server:
         open_allowed=words.open_allowed,
         legacy=words.legacy,
     )
+
+
+def ended(name: str, at: float) -> Ended:
+    """An approved server that config took over with its host."""
+    place, _, model_name = name.partition("/")
+    host, _, port = place.rpartition(":")
+    return Ended(host=host, listen_port=int(port), model=model_name, at=at)
 
 
 def model(words: str | ModelWords) -> Model:

@@ -193,6 +193,7 @@ class Given(Words):
     unknown_boxes: tuple[UnknownWords, ...] | UnsetType = UNSET
     labels: dict[str, str] | UnsetType = UNSET
     samples: dict[str, int] | UnsetType = UNSET  # host:listen_port -> tokens that its KV cache holds
+    ended: dict[str, float] | UnsetType = UNSET  # "host:port/model" approved before config named the host -> s ago
     drained: tuple[str, ...] | UnsetType = UNSET
     strangers: dict[str, str] | UnsetType = UNSET  # "host:port" of inventory hosts nobody intended -> whose key
     settings: dict[str, Any] | UnsetType = UNSET

@@ -153,6 +153,7 @@ class Stage:
             models=fleet.models,
             labels=tuple(HostLabel(host=host, label=label, at=NOW - 60, by="ann") for host, label in labels),
             approvals=self.events.get("approvals", ()),
+            ended=tuple(told.ended(name, self.now - ago) for name, ago in self._said("ended", {}).items()),
             drained=tuple(fleet.key(name) for name in self._said("drained")),
             discovered_key_hashes=self._said("strangers", {}),
             settings=self._settings(),

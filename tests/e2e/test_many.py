@@ -31,7 +31,8 @@ def test_it_converges_on_five_hundred_boxes_and_then_keeps_quiet(tmp_path: Path)
         wanted = {each: [["tiny", 8001]] for each in hosts()}
         litellm = LiteLLM(world.litellm_urls[0], MASTER_KEY)
         clocks = {"health_interval_s": CLOCK_S, "skew_interval_s": 5, "listing_interval_s": 5}
-        with running_plane(tmp_path, world, litellm, [box_model("tiny", TINY.weights)], hosts=wanted, **clocks) as plane:
+        models = [box_model("tiny", TINY.weights)]
+        with running_plane(tmp_path, world, litellm, models, hosts=wanted, **clocks) as plane:
             took_s = plane.until(lambda: len(world.litellms[0].rows()) == BOXES, "every box has its row", 180)
             print(f"\n{BOXES} boxes converged in {took_s:.0f} s")
             plane.until(lambda: plane.manage("plan").returncode == 0, "the plan is empty")

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from reconcile.bodies import canonical
 from reconcile.identity import Key, box_name
 from reconcile.inputs import Attempt, Kind, Opinion
-from reconcile.join import DELETES, Joined
+from reconcile.join import DELETES, Joined, written_at
 from reconcile.runs import long_enough
 from reconcile.view import Action, Status
 from reconcile.words import age, ago
@@ -50,7 +50,7 @@ def _status(
     if world.settings.mode == "observe":
         return "observed", None
     if attempt and not resume and _settling(world, action, attempt):
-        return "settling", attempt.sent_at + world.settings.settle_s
+        return "settling", written_at(attempt) + world.settings.settle_s
     retry_at = next_try(attempt)
     if retry_at is not None and world.now < retry_at:
         return "backing_off", retry_at
@@ -71,9 +71,7 @@ def _unfinished(action: Action, attempt: Attempt | None) -> bool:
 def _settling(world: World, action: Action, attempt: Attempt) -> bool:
     """Whether this very write was sent within settle_s and may have happened: a replica may not show it yet."""
     same = attempt.kind == action.kind and attempt.after == action.after
-    return (
-        same and attempt.answer not in ("refused", "unsent") and world.now - attempt.sent_at < world.settings.settle_s
-    )
+    return same and world.now - written_at(attempt) < world.settings.settle_s
 
 
 def next_try(attempt: Attempt | None) -> float | None:

@@ -181,7 +181,7 @@ def going(world: World, row: Deployment) -> bool:
     attempt = world.attempts.get(row.id)
     if attempt is None or attempt.kind not in DELETES or attempt.answer != "ok":
         return False
-    return world.now - (attempt.answered_at or attempt.sent_at) < world.settings.settle_s
+    return world.now - written_at(attempt) < world.settings.settle_s
 
 
 def _differing(row: Deployment | None, body: dict[str, Any] | None, certain: bool) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reconcile.identity import same_address
-from reconcile.join import DELETES, Joined
+from reconcile.join import DELETES, Joined, written_at
 from reconcile.view import Action
 from reconcile.world import World
 
@@ -32,7 +32,7 @@ def _just_added(world: World, joined: Joined) -> bool:
     attempt = joined.attempt
     if joined.row is not None or attempt is None or attempt.kind in DELETES or attempt.answer != "ok":
         return False
-    return world.now - attempt.sent_at < world.settings.settle_s
+    return world.now - written_at(attempt) < world.settings.settle_s
 
 
 def satisfied_by(joined: Joined) -> str:

@@ -36,6 +36,7 @@ class ActionExpected(Words):
     fields: tuple[str, ...] | UnsetType = UNSET
     after: dict[str, Any] | UnsetType | None = UNSET
     cause: str | UnsetType = UNSET
+    rule: str | UnsetType = UNSET
     id: str | UnsetType = UNSET
     next_try_in_s: float | UnsetType = UNSET
     resume: bool = False

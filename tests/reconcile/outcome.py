@@ -62,6 +62,7 @@ def _action(action: Action, words: ActionExpected, now: float) -> Iterator[str]:
     yield from _says(what, action.reason, words.reason)
     yield from _same(f"{what}: fields", tuple(map(_short, action.fields)), words.fields)
     yield from _same(f"{what}: cause", action.cause, words.cause)
+    yield from _same(f"{what}: rule", action.rule, words.rule)
     yield from _same(f"{what}: id", action.deployment_id, words.id)
     yield from _same(f"{what}: resume", action.resume, words.resume)
     yield from _same(f"{what}: approved by", action.approved_by, words.approved_by)

@@ -159,7 +159,8 @@ class Boxes:
                 "kind": self.chance.choice(kinds),
                 "of": name,
                 "age_s": self.chance.choice((1, 30, 80, 700)),
-                "answer": self.chance.choice(("ok", "ok", "refused", "unknown", "pending")),
+                "answer": self.chance.choice(("ok", "ok", "ok", "refused", "unknown", "pending", "unsent")),
+                "answered_age_s": self.chance.choice((0, None)),
                 "refusals": self.chance.choice((1, 3)),
                 "cause": self.chance.choice(("health", "new")),
             }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, TypeVar
+from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
@@ -60,7 +61,7 @@ def _deployment(place: int, row: _Row) -> Deployment:
         id=identifier,
         name=name,
         model=text(params.model) or "",
-        api_base=text(params.api_base),
+        api_base=_address(text(params.api_base)),
         db_model=info.db_model not in (False, "false", "False"),
         blocked=info.blocked in (True, "true", "True"),
         llmao_key=text(info.llmao_key),
@@ -77,6 +78,17 @@ def _part(raw: msgspec.Raw, kind: type[Part]) -> Part:
         return parse(raw, kind)
     except Unparsable:
         return kind()
+
+
+def _address(url: str | None) -> str | None:
+    """An api_base without what may be a secret in it: user and password, and the query."""
+    if url is None or not ("@" in url or "?" in url):
+        return url
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def _names(value: Any) -> tuple[str, ...]:

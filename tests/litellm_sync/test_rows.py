@@ -141,3 +141,17 @@ def test_it_keeps_one_row_of_a_wildcard_whatever_their_order() -> None:
 def test_it_keeps_the_order_and_two_names_on_one_address() -> None:
     rows = [row(name, name, api_base="https://api.example/v1") for name in ("c", "a", "b")]
     assert [read.id for read in deployments(listing(*rows))] == ["c", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("https://ada:hunter2@api.example.com/v1", "https://api.example.com/v1"),
+        ("https://api.example.com/v1?key=hunter2", "https://api.example.com/v1"),
+        ("http://[broken?key=hunter2", None),
+        ("https://api.example.com/v1", "https://api.example.com/v1"),
+    ],
+)
+def test_it_keeps_no_secret_of_an_address(written: str, kept: str | None) -> None:
+    (read,) = deployments(listing(row("gpt", api_base=written)))
+    assert read.api_base == kept

@@ -15,6 +15,8 @@ import pytest
 
 from tests.site.running import ROOT, Up, command, configured, environment, get, pid_of, processes, until
 
+pytestmark = pytest.mark.usefixtures("terminal_signals")
+
 
 def refused(var: Path, *arguments: str, **env: str) -> str:
     """What `up` says when it does not start."""

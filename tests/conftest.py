@@ -1,18 +1,13 @@
-"""What tests of several packages share."""
+"""What every test may count on."""
 
 import signal
-from collections.abc import Iterator
 
 import pytest
 
 
-@pytest.fixture(scope="module")
-def terminal_signals() -> Iterator[None]:
-    """What is started now hears Ctrl-C and a hangup, as in a terminal. A test run in the background, or under nohup,
-    ignores them, what it starts inherits that, and llmao heeds it: that is what nohup is for."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGHUP)}
+@pytest.fixture(autouse=True, scope="session")
+def signals_as_a_terminal_has_them() -> None:
+    """A run in the background, or under nohup, ignores Ctrl-C or a lost terminal, and so would every program that the
+    tests start to end it with them."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)

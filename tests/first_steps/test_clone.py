@@ -12,7 +12,7 @@ import pytest
 
 from tests.site.running import ROOT, configured, get, until
 
-pytestmark = [pytest.mark.clone, pytest.mark.usefixtures("terminal_signals")]
+pytestmark = pytest.mark.clone
 PATIENCE_S = 180.0
 
 
@@ -66,7 +66,7 @@ class Started:
 
 
 @pytest.fixture(scope="module")
-def demo(clone: Path, terminal_signals: None) -> Iterator[Started]:
+def demo(clone: Path) -> Iterator[Started]:
     demo = Started(clone, "make", "demo")
     try:
         yield demo

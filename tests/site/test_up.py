@@ -15,8 +15,6 @@ import pytest
 
 from tests.site.running import ROOT, Up, command, configured, environment, get, pid_of, processes, until
 
-pytestmark = pytest.mark.usefixtures("terminal_signals")
-
 
 def refused(var: Path, *arguments: str, **env: str) -> str:
     """What `up` says when it does not start."""

@@ -12,7 +12,18 @@ LENGTH = 300
 HIDDEN = "•••"
 #: Bodies hold their keys under these words; what stands there is hidden wherever LiteLLM repeats it.
 _SECRET_NAME = re.compile(r"key|secret|token|password|credential|authorization", re.IGNORECASE)
-_KEY_FORM = re.compile(r"\b(sk|rpa|hf|gsk)[-_][A-Za-z0-9_\-*.]{4,}|Bearer\s+\S+")
+_KEY_FORM = re.compile(r"\b(sk|rpa|hf|gsk)[-_][A-Za-z0-9_\-*.]{4,}|\bAIza[\w-]{8,}|bearer\W+\S+", re.IGNORECASE)
+#: `api_key: …`, `"Authorization": "Basic …"`, `API key provided: …`; and, after a blank alone, what can be no word.
+_NAMED = re.compile(
+    r"""((?:api[-_ ]?key(?:\ provided)?|authorization)["']?\s*[:=]\s*["']?)"""
+    r"""(?:(?:bearer|basic|digest|token)\s+)?[^\s"',;}]+"""
+    r"""|((?:api[-_ ]?key|authorization)\s+)(?:bearer\s+|basic\s+)?(?=[^\s\d]*\d)\S{8,}""",
+    re.IGNORECASE,
+)
+#: No database column for text and no page takes these: control characters, halves of surrogate pairs, and what turns
+#: the direction of the text around it.
+_CONTROLS = [*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0xD800, 0xE000)]
+_UNPRINTABLE: dict[int, str | None] = {**dict.fromkeys(_CONTROLS), **dict.fromkeys(map(ord, "\t\n\r"), " ")}
 _WRAPPED = re.compile(r"""^\{['"]error['"]:\s*(['"])(.*)\1\}$""", re.DOTALL)
 _LOOKED_AT = 20_000  # characters; far more than a sentence, far less than a body can be
 _SHORTEST = 4  # hiding "a" everywhere would hide the sentence
@@ -31,11 +42,17 @@ def one_line(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def hide(text: str, secrets: Iterable[str] = ()) -> str:
-    """The text without the given secrets, and without what looks like a key."""
+    """The text without control characters, without the given secrets, and without what looks like a key."""
+    text = printable(text)
     for secret in sorted(filter(None, secrets), key=len, reverse=True):
         if len(secret) >= _SHORTEST:
             text = text.replace(secret, HIDDEN)
-    return _KEY_FORM.sub(HIDDEN, text)
+    return _KEY_FORM.sub(HIDDEN, _NAMED.sub(lambda found: f"{found[1] or found[2]}{HIDDEN}", text))
+
+
+def printable(text: str) -> str:
+    """The text without control characters; a line break or a tab is a blank."""
+    return text.translate(_UNPRINTABLE)
 
 
 def secrets_in(value: Any, *, named: bool = False) -> Iterator[str]:

@@ -81,6 +81,15 @@ def test_it_cuts_after_it_has_hidden() -> None:
         ("the task-force asks for risk-free tokens", "the task-force asks for risk-free tokens"),
         ("my secret is hunter-two", f"my secret is {HIDDEN}"),
         ("a b c", "a b c"),
+        ("bad\x00bin\x1f\x9f of \u202etxt\ud83d\nline", "badbin of txt line"),
+        ("Incorrect API key provided: AIzaSyA-needle-1234567890, sent", f"Incorrect API key provided: {HIDDEN}, sent"),
+        ("failed: AIzaSyA-needle-1234567890", f"failed: {HIDDEN}"),
+        ("Authorization: Basic dXNlcjpwYXNz; more", f"Authorization: {HIDDEN}; more"),
+        ('{"Authorization": "Bearer abc.def"}', f'{{"Authorization": "{HIDDEN}"}}'),
+        ("x-api-key=0123456789abcdef, sent", f"x-api-key={HIDDEN}, sent"),
+        ("api_key 0123456789abcdef was sent", f"api_key {HIDDEN} was sent"),
+        ("sent bearer=abcdef1 there", f"sent {HIDDEN} there"),
+        ("No api key passed in, authorization failed", "No api key passed in, authorization failed"),
     ],
 )
 def test_it_hides_the_known_secrets_and_what_looks_like_one(text: str, shown: str) -> None:

@@ -18,6 +18,7 @@ from django.utils import timezone
 from fleet import clock, fetching, passes, snapshots
 from fleet.config.addresses import refused_because
 from fleet.models import HOST_LABELS, ActionLog, Approval, BoxContact, Host, HostLabel, IntendedServer
+from fleet.storable import storable
 from reconcile.identity import canonical_host
 from reconcile.inputs import Intended
 from reconcile.view import Action
@@ -180,10 +181,10 @@ def _release(action: Action, by: str) -> Approval:
     approval = Approval.objects.create(
         digest=action.digest,
         kind=action.kind,
-        key_url=action.key.url,
-        key_model=action.key.model,
-        name=action.name,
-        seen=msgspec.to_builtins(action),
+        key_url=storable(action.key.url),
+        key_model=storable(action.key.model),
+        name=storable(action.name),
+        seen=storable(msgspec.to_builtins(action)),
         at=clock.now(),
         by=by,
     )
@@ -234,7 +235,7 @@ def end_server(server: IntendedServer, by: str) -> bool:
 
 def decided(kind: str, name: str, by: str, reason: str = "", after: dict[str, Any] | None = None) -> None:
     """Log a human decision, and have the loop take it up once it is committed."""
-    ActionLog.objects.create(kind=kind, name=name, by=by, reason=reason, after=after, answer="ok")
+    ActionLog.objects.create(kind=kind, name=storable(name), by=by, reason=storable(reason), after=after, answer="ok")
     transaction.on_commit(take_up)
 
 

@@ -121,9 +121,9 @@ class Approval(models.Model):
 
     digest = models.CharField(max_length=64)
     kind = models.CharField(max_length=20)
-    key_url = models.CharField(max_length=500)
-    key_model = models.CharField(max_length=200)
-    name = models.CharField(max_length=700)
+    key_url = models.TextField()  # a stranger's row in LiteLLM may hold any URL, name and id
+    key_model = models.TextField()
+    name = models.TextField()
     seen = models.JSONField(default=dict)
     at = models.FloatField()
     by = models.CharField(max_length=150)
@@ -183,10 +183,10 @@ class ServedConfig(models.Model):
 class Attempt(models.Model):
     """The newest write of one deployment id; see `reconcile.inputs.Attempt`."""
 
-    deployment_id = models.CharField(max_length=200, primary_key=True)
+    deployment_id = models.TextField(primary_key=True)
     kind = models.CharField(max_length=20)
-    key_url = models.CharField(max_length=500)
-    key_model = models.CharField(max_length=200)
+    key_url = models.TextField()
+    key_model = models.TextField()
     digest = models.CharField(max_length=64)
     cause = models.CharField(max_length=20, blank=True)
     after = models.JSONField(null=True)
@@ -205,8 +205,8 @@ class ActionLog(models.Model):
 
     at = models.DateTimeField(auto_now_add=True)
     kind = models.CharField(max_length=30)
-    name = models.CharField(max_length=700)
-    deployment_id = models.CharField(max_length=200, blank=True)
+    name = models.TextField()
+    deployment_id = models.TextField(blank=True)
     reason = models.TextField(blank=True)
     before = models.JSONField(null=True, blank=True)
     after = models.JSONField(null=True, blank=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 
 from fleet import clock
 from fleet.models import ActionLog, Approval, Attempt
-from litellm_sync.executor import Outcome
+from fleet.storable import storable
+from litellm_sync.executor import Outcome, Unrecorded
 from reconcile.view import Action
 
 
@@ -17,18 +18,25 @@ class Recorder:
         self._pass_id = pass_id
         self._lines: dict[str, int] = {}
 
-    @transaction.atomic
     def begin(self, action: Action) -> None:
-        """Store the attempt and its line in the log, before LiteLLM is asked."""
+        """Store the attempt and its line in the log, before LiteLLM is asked. Raises Unrecorded when the database
+        does not take them."""
+        try:
+            self._begin(action)
+        except (DatabaseError, ValueError) as failure:  # ValueError: text that cannot be encoded
+            raise Unrecorded(type(failure).__name__) from failure
+
+    @transaction.atomic
+    def _begin(self, action: Action) -> None:
         Attempt.objects.update_or_create(
             deployment_id=action.deployment_id,
             defaults={
                 "kind": action.kind,
-                "key_url": action.key.url,
-                "key_model": action.key.model,
+                "key_url": storable(action.key.url),
+                "key_model": storable(action.key.model),
                 "digest": action.digest,
                 "cause": action.cause,
-                "after": action.after,
+                "after": action.after,  # as it is: the next pass compares it
                 "sent_at": clock.now(),
                 "answer": "pending",
                 "answered_at": None,
@@ -43,11 +51,11 @@ class Recorder:
         attempt = Attempt.objects.get(pk=action.deployment_id)
         attempt.answer = outcome.answer
         attempt.answered_at = clock.now()
-        attempt.detail = outcome.detail
+        attempt.detail = storable(outcome.detail)
         attempt.refusals = {"ok": 0, "refused": attempt.refusals + 1}.get(outcome.answer, attempt.refusals)
         attempt.save(update_fields=["answer", "answered_at", "detail", "refusals"])
         line = ActionLog.objects.filter(pk=self._lines[action.digest])
-        line.update(answer=outcome.answer, detail=outcome.detail)
+        line.update(answer=outcome.answer, detail=attempt.detail)
         if outcome.answer == "ok":
             unspent = Approval.objects.filter(digest=action.digest, spent_at=None, withdrawn_at=None)
             unspent.update(spent_at=attempt.answered_at)
@@ -55,12 +63,12 @@ class Recorder:
     def _log(self, action: Action) -> ActionLog:
         return ActionLog.objects.create(
             kind=action.kind,
-            name=action.name,
+            name=storable(action.name),
             deployment_id=action.deployment_id,
-            reason=action.reason,
-            before=action.before,
+            reason=storable(action.reason),
+            before=storable(action.before),
             after=action.after,
-            fields=list(action.fields),
+            fields=storable(action.fields),
             by=action.approved_by or f"rule {action.rule}",
             revert=action.cause == "revert",
             answer="pending",

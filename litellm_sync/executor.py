@@ -26,8 +26,13 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     permanent: bool = False
 
 
+class Unrecorded(Exception):
+    """The action cannot be noted; the text says why, in a word for the log."""
+
+
 class Recorder(Protocol):
-    """Where writes are noted: `begin` is stored before LiteLLM is asked, `finish` after it answered."""
+    """Where writes are noted: `begin` is stored before LiteLLM is asked, `finish` after it answered. `begin` raises
+    Unrecorded for an action that cannot be noted: it is not sent, the others are."""
 
     def begin(self, action: Action) -> None: ...
 
@@ -54,15 +59,21 @@ def carry_out(
     may_write: Callable[[], bool],
     limit: int,
 ) -> Batch:
-    """Send the first `limit` actions of status ready, in the given order. `secrets` maps the hashes in bodies to their
+    """Send at most `limit` actions of status ready, in the given order. `secrets` maps the hashes in bodies to their
     values; `may_write` renews the lease and is asked before each write. It stops when the lease is lost, and at the
     first write that got no answer."""
     hands = _Hands(client, secrets, may_write)
     sent = 0
-    for action in [each for each in actions if each.status == "ready"][:limit]:
+    for action in (each for each in actions if each.status == "ready"):
+        if sent == limit:
+            break
         if not may_write():
             return Batch(sent=sent, stopped="lease_lost")
-        recorder.begin(action)
+        try:
+            recorder.begin(action)
+        except Unrecorded as why:  # sent all the same, it would be sent again at every wake-up
+            log.warning("litellm_write_not_sent kind=%s id=%r reason=%s", action.kind, action.deployment_id, why)
+            continue
         outcome, stopped = hands.write(action)
         recorder.finish(action, outcome)
         sent += 1

@@ -324,3 +324,13 @@ def test_it_takes_a_write_that_was_never_sent_for_none(fleet: Fleet) -> None:
     fleet.read()
     cycle.run()
     assert fleet.litellm.rows()[row.id].model_name == "tiny"
+
+
+def test_it_writes_once_when_litellm_answers_in_binary(fleet: Fleet) -> None:
+    """A NUL in the answer is no text that PostgreSQL takes; an answer that is not noted would be asked for for ever."""
+    fleet.litellm.faults.append(Fault("/model/new", status=400, text="bad\x00bin", content_type="text/plain"))
+    for _ in range(3):
+        cycle.run()
+    assert [call.path for call in fleet.litellm.calls].count("/model/new") == 1
+    attempt = Attempt.objects.get()
+    assert (attempt.answer, attempt.refusals, attempt.detail) == ("refused", 1, "LiteLLM answers 400: badbin")

@@ -5,8 +5,9 @@ import logging
 import pytest
 
 from litellm_sync.client import LiteLLM
-from litellm_sync.executor import Batch, carry_out
+from litellm_sync.executor import Batch, Unrecorded, carry_out
 from reconcile.identity import Key, deployment_id
+from reconcile.view import Action
 from sim import litellm as sim
 from sim.litellm import Fault
 from tests.litellm.api import Api
@@ -252,3 +253,25 @@ def test_it_keeps_no_secret_that_litellm_repeats(standin: sim.LiteLLM) -> None:
     notes = Notes()
     carry_out([ADD], client_of(standin), odd, notes, may_write=lambda: True, limit=1)
     assert notes.outcomes[0].detail == "LiteLLM answers 400: what is •••?"
+
+
+class Forgetful(Notes):
+    """A recorder that cannot note deletions."""
+
+    def begin(self, action: Action) -> None:
+        if action.kind == "delete_litellm":
+            raise Unrecorded("DataError")
+        super().begin(action)
+
+
+def test_it_sends_nothing_that_cannot_be_noted(standin: sim.LiteLLM, caplog: pytest.LogCaptureFixture) -> None:
+    client, notes = client_of(standin), Forgetful()
+    run(client, ADD)
+    before = len(standin.writes)
+    assert run(client, DELETE, UPDATE, notes=notes, limit=1) == Batch(sent=1)
+    assert [(phase, kind) for phase, kind, _ in notes.said] == [
+        ("begin", "update_litellm"),
+        ("finish", "update_litellm"),
+    ]
+    assert len(standin.writes) == before + 1
+    assert "litellm_write_not_sent kind=delete_litellm" in caplog.text

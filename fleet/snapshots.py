@@ -9,9 +9,12 @@ import msgspec
 from django.db import transaction
 from django.db.models import Q
 
+from fleet.clock import Seconds
 from fleet.models import Snapshot, SourceState
+from litellm_sync.sentences import printable
 
 KEPT = 20  # snapshots of each source; the newest is what a pass reads
+AHEAD_S = 5.0  # a stored time further ahead of the database's clock than this was written before it was set back
 T = TypeVar("T")
 
 
@@ -26,12 +29,13 @@ def unpack(data: bytes | memoryview, kind: type[T]) -> T:
 
 
 def publish(source: str, body: msgspec.Struct, taken_at: float) -> None:
-    """Store a good reading and clear the source's failure. An older reading than the stored one changes nothing."""
+    """Store a good reading and clear the source's failure. An older reading than the stored one changes nothing,
+    unless the stored one lies in the future."""
     with transaction.atomic():
         SourceState.objects.get_or_create(name=source)
         snapshot = Snapshot.objects.create(source=source, taken_at=taken_at, body=pack(body))
-        newer = Q(taken_at=None) | Q(taken_at__lte=taken_at)
-        SourceState.objects.filter(newer, name=source).update(
+        older = Q(taken_at__lte=taken_at) | _none_or_ahead()
+        SourceState.objects.filter(older, name=source).update(
             snapshot=snapshot, taken_at=taken_at, failed_at=None, error="", configured=True
         )
     _prune(source)
@@ -40,8 +44,9 @@ def publish(source: str, body: msgspec.Struct, taken_at: float) -> None:
 def fail(source: str, sentence: str, at: float) -> None:
     """Record a failed fetch beside the last good reading, which stays. One older than that reading says nothing."""
     SourceState.objects.get_or_create(name=source)
-    older = Q(taken_at=None) | Q(taken_at__lt=at)
-    SourceState.objects.filter(older, name=source).update(failed_at=at, error=sentence[:2000], configured=True)
+    older = Q(taken_at__lt=at) | _none_or_ahead()
+    error = printable(sentence)[:2000]
+    SourceState.objects.filter(older, name=source).update(failed_at=at, error=error, configured=True)
 
 
 def not_configured(source: str) -> None:
@@ -57,10 +62,15 @@ def latest(source: str, kind: type[T]) -> T | None:
     return unpack(state.snapshot.body, kind) if state and state.snapshot else None
 
 
+def _none_or_ahead() -> Q:
+    return Q(taken_at=None) | Q(taken_at__gt=Seconds() + AHEAD_S)
+
+
 def _prune(source: str) -> None:
+    """Delete all but the newest, and never the one that passes read."""
     kept = Snapshot.objects.filter(source=source).order_by("-id").values_list("id", flat=True)[KEPT : KEPT + 1]
     for oldest in kept:
-        Snapshot.objects.filter(source=source, id__lte=oldest).delete()
+        Snapshot.objects.filter(source=source, id__lte=oldest, sourcestate=None).delete()
 
 
 def stored(state: SourceState, kind: Any) -> Any:

@@ -10,7 +10,7 @@ from celery import current_app
 from django.db import transaction
 from kombu.exceptions import OperationalError
 
-from fleet import lease
+from fleet import lease, publishing
 
 log = logging.getLogger(__name__)
 
@@ -22,8 +22,14 @@ def wake(why: str) -> None:
 
 
 def send(task: str, why: str, *args: str | float, countdown: float = 0) -> None:
-    """Send a task by name, to be run in `countdown` seconds; a broker that is away is logged and no more."""
+    """Send a task by name, to be run in `countdown` seconds. A broker that is away, or takes the message and never
+    answers, is logged and no more: it costs a second, and the next 5 s nothing (`fleet.publishing`)."""
     try:
-        current_app.send_task(task, args=args, countdown=countdown, expires=60, ignore_result=True, retry=False)
+        with publishing.producer() as producer:
+            current_app.send_task(
+                task, args=args, countdown=countdown, expires=60, ignore_result=True, retry=False, producer=producer
+            )
+    except publishing.Resting:
+        log.debug("task_not_sent task=%s why=%s error=resting", task, why)
     except OperationalError as away:
         log.warning("task_not_sent task=%s why=%s error=%s", task, why, type(away).__name__)

@@ -70,7 +70,6 @@ def test_it_says_that_the_broker_is_away(client: Client, settings: Any, monkeypa
 
     working()
     monkeypatch.setattr(app.conf, "broker_url", "redis://:topsecret@127.0.0.1:1/0")
-    monkeypatch.setattr(app.conf, "broker_write_url", "redis://:topsecret@127.0.0.1:1/0")
     answer = client.get("/readyz")
     assert answer.status_code == 503
     assert answer.json()["broker"] == {"ok": False, "says": "does not answer"}

@@ -8,6 +8,9 @@ import signal
 import socket
 import subprocess
 import termios
+import threading
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -219,3 +222,29 @@ def test_it_says_that_the_database_does_not_answer_without_its_password(tmp_path
 )
 def test_it_refuses_a_wrong_environment_in_words(tmp_path: Path, name: str, value: str, sentence: str) -> None:
     assert sentence in refused(tmp_path, **{name: value})
+
+
+def test_it_stays_alive_and_says_so_while_the_broker_is_stuck(tmp_path: Path) -> None:
+    with Up(tmp_path) as running:
+        address = running.address()
+        until(lambda: get(address + "/readyz")[0] == 200, "ready")
+        broker = pid_of(tmp_path, "valkey-server")
+        os.kill(broker, signal.SIGSTOP)
+        try:
+            boxes = [threading.Thread(target=ask_as_a_box, args=(address, f"203.0.113.{n}")) for n in range(12)]
+            for box in boxes:
+                box.start()
+            assert until(lambda: get(address + "/healthz")[0] == 200, "alive", 10) < 8
+            assert until(lambda: '"broker": {"ok": false' in get(address + "/readyz")[1], "not ready", 15) < 12
+            for box in boxes:
+                box.join()
+        finally:
+            os.kill(broker, signal.SIGCONT)
+        until(lambda: get(address + "/readyz")[0] == 200, "ready again")
+
+
+def ask_as_a_box(address: str, host: str) -> None:
+    """What a new box sends first; the config of these tests has this key and not that host."""
+    headers = {"Authorization": "Bearer key-of-the-fleet", "X-LLMAO-Host": host}
+    with contextlib.suppress(urllib.error.HTTPError):
+        urllib.request.urlopen(urllib.request.Request(address + "/vllm/config", headers=headers), timeout=40).close()

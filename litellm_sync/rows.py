@@ -47,22 +47,21 @@ Part = TypeVar("Part", _Params, _Info)
 
 
 def deployments(body: bytes) -> tuple[Deployment, ...]:
-    """Every deployment in the body, in its order. Raises Unparsable for anything but a whole, well-formed list."""
+    """Every deployment in the body, in its order. Raises Unparsable for anything but a whole, well-formed list; what
+    a row holds is never a reason: one stranger's row must not hide all others."""
     return _one_an_id([_deployment(place, row) for place, row in enumerate(parse(body, _Listing).data)])
 
 
 def _deployment(place: int, row: _Row) -> Deployment:
     params, info = _part(row.litellm_params, _Params), _part(row.model_info, _Info)
-    identifier, name = text(info.id), text(row.model_name)
-    if not identifier or not name:
-        missing = "model_name" if identifier else "model_info.id"
-        raise Unparsable("shape", f"a row (number {place + 1}) that has no {missing}")
+    identifier = _as_it_is(info.id)
     return Deployment(
-        id=identifier,
-        name=name,
-        model=text(params.model) or "",
+        id=identifier or f"(row {place + 1} without an id)",
+        name=_as_it_is(row.model_name),
+        model=_as_it_is(params.model),
         api_base=_address(text(params.api_base)),
-        db_model=info.db_model not in (False, "false", "False"),
+        # A row without an id cannot be named in a write: it counts as one of the config file.
+        db_model=bool(identifier) and info.db_model not in (False, "false", "False"),
         blocked=info.blocked in (True, "true", "True"),
         llmao_key=text(info.llmao_key),
         asf_api_base=text(info.asf_api_base),
@@ -78,6 +77,11 @@ def _part(raw: msgspec.Raw, kind: type[Part]) -> Part:
         return parse(raw, kind)
     except Unparsable:
         return kind()
+
+
+def _as_it_is(value: Any) -> str:
+    """Text as LiteLLM compares it, blanks and all, or a number as text; "" for anything else."""
+    return value if isinstance(value, str) else text(value) or ""
 
 
 def _address(url: str | None) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from django.test import Client
 
 from fleet import clock, cycle, fetching, lease, passes, snapshots
 from fleet.models import ActionLog, Approval, Attempt, Lease
@@ -18,6 +19,7 @@ from reconcile.view import Action
 from sim.background import LoopThread
 from sim.litellm import MASTER_KEY, LiteLLM
 from sim.litellm.faults import Fault
+from tests.litellm.api import Api
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MODEL = {
@@ -334,3 +336,23 @@ def test_it_writes_once_when_litellm_answers_in_binary(fleet: Fleet) -> None:
     assert [call.path for call in fleet.litellm.calls].count("/model/new") == 1
     attempt = Attempt.objects.get()
     assert (attempt.answer, attempt.refusals, attempt.detail) == ("refused", 1, "LiteLLM answers 400: badbin")
+
+
+def test_it_works_on_beside_rows_without_a_name(fleet: Fleet, admin_client: Client) -> None:
+    """Anybody can add one in LiteLLM's own page; the list with it in is still the list."""
+    api = Api(fleet.litellm.base_url, MASTER_KEY)
+    for row_id, name, info in (("blank", "  ", {}), ("stamped", " ", {"llmao_key": "not a url ["})):
+        body = {"model_name": name, "litellm_params": {"model": "openai/x"}, "model_info": {"id": row_id, **info}}
+        api.post("/model/new", body)
+    fleet.read()
+    cycle.run()
+    names = {row.id: row.model_name for row in fleet.litellm.rows().values()}
+    assert len(names) == 3, "ours was added, and the others were left alone"
+    own = Attempt.objects.get().deployment_id
+    api.patch(own, {"model_name": " tiny ", "model_info": {"id": own}})
+    fleet.read()
+    assert admin_client.get("/models").status_code == 200
+    Attempt.objects.update(sent_at=clock.now() - 600, answered_at=clock.now() - 600)
+    fleet.read()
+    cycle.run()
+    assert fleet.litellm.rows()[own].model_name == "tiny", "a rename to another name, blanks and all, is put back"

@@ -7,7 +7,9 @@ import pytest
 
 from litellm_sync.parsing import Unparsable
 from litellm_sync.rows import deployments
+from reconcile.identity import Key, deployment_id
 from reconcile.inputs import Deployment
+from reconcile.matching import is_ours
 
 OURS = {
     "model_name": "qwen3-8b",
@@ -24,6 +26,8 @@ OURS = {
         "input_cost_per_token": None,
     },
 }
+
+ID = deployment_id(Key("http://203.0.113.10:8003", "qwen3-8b"))
 
 
 def listing(*rows: Any) -> bytes:
@@ -102,18 +106,35 @@ def test_it_tolerates_odd_types_of_our_own_fields() -> None:
         (b"42", "another shape"),
         (b"null", "another shape"),
         (b"[]", "another shape"),
-        (listing({"model_name": "a", "model_info": {}}), "a row (number 1) that has no model_info.id"),
-        (listing({"model_name": "a", "model_info": None}), "a row (number 1) that has no model_info.id"),
-        (listing({"model_name": "a", "model_info": {"id": " "}}), "a row (number 1) that has no model_info.id"),
-        (listing({"model_name": "a", "model_info": {"id": True}}), "a row (number 1) that has no model_info.id"),
-        (listing(OURS, {"model_info": {"id": "b"}}), "a row (number 2) that has no model_name"),
-        (listing(OURS, {"model_name": None, "model_info": {"id": "b"}}), "a row (number 2) that has no model_name"),
     ],
 )
 def test_it_takes_nothing_but_a_whole_list(body: bytes, words: str) -> None:
     with pytest.raises(Unparsable) as caught:
         deployments(body)
     assert words in caught.value.message
+
+
+@pytest.mark.parametrize("info", [{}, None, {"id": ""}, {"id": True}, {"id": ["b"]}, {"id": "", "db_model": True}])
+def test_it_keeps_a_row_without_an_id_as_one_that_cannot_be_written(info: Any) -> None:
+    ours, odd = deployments(listing(OURS, {"model_name": "a", "model_info": info}))
+    assert ours.id == "llmao-1"
+    assert (odd.id, odd.name, odd.db_model) == ("(row 2 without an id)", "a", False)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"), [("  ", "  "), ("", ""), (None, ""), (["a"], ""), (" tiny ", " tiny "), (7, "7")]
+)
+def test_it_keeps_names_as_litellm_compares_them(written: Any, read: str) -> None:
+    """A blank name was enough for the whole list to be refused, and with it every write."""
+    ours, odd = deployments(listing(OURS, {"model_name": written, "model_info": {"id": "blank-2", "db_model": True}}))
+    assert (ours.name, odd.id, odd.name, odd.db_model) == ("qwen3-8b", "blank-2", read, True)
+
+
+@pytest.mark.parametrize("identifier", [" ", f" {ID}", f"{ID} ", f"{ID}\n", "a/b c?d#e"])
+def test_it_keeps_ids_as_litellm_compares_them(identifier: str) -> None:
+    (odd,) = deployments(listing({"model_name": "a", "model_info": {"id": identifier}}))
+    assert (odd.id, odd.db_model) == (identifier, True)
+    assert not is_ours(odd), "an id of our form with blanks around it is another id"
 
 
 def test_it_shows_an_alias_as_a_row_that_cannot_be_written() -> None:

@@ -7,12 +7,14 @@ from difflib import get_close_matches
 from urllib.parse import urlsplit
 
 from fleet.columns import columns
-from fleet.pages.words import STEP
+from fleet.pages.deployments import sync_words
+from fleet.pages.words import PROBE, STATUS, STEP
 from fleet.passes import Shown
 from fleet.redact import changes
+from fleet.reports import DIGEST_SHOWN
 from reconcile.identity import box_name
 from reconcile.view import Plan, Record, View
-from reconcile.words import ago, listed
+from reconcile.words import ago, listed, provider
 
 NEAR = 3
 
@@ -49,12 +51,12 @@ def _names(record: Record) -> set[str]:
 def _verdicts(record: Record) -> Iterator[tuple[str, str]]:
     yield "why", record.reason
     yield "wanted by", {"none": "nobody", "discovered": "nobody (discovered)"}.get(record.origin, record.origin)
-    yield "sync", listed([each.replace("_", " ") for each in record.skew]) if record.skew else "in sync"
+    yield "sync", listed([word.text for word in sync_words(record)])
     yield "reached by", _reached(record)
     if record.misses:
         yield "misses", f"{record.misses} running"
     if record.unlisted:
-        yield "unlisted", f"gone from the {record.placed or 'provider'} listing"
+        yield "unlisted", f"gone from the {provider(record.placed or 'provider')} listing"
     if record.drained:
         yield "drained", "yes"
     if record.label:
@@ -84,13 +86,13 @@ def _listing(record: Record, now: float) -> str:
         return "none ever had this host"
     instance = f"instance {seen.instance}" if seen.instance else ""
     read = f"read {ago(seen.read_at, now)}" if seen.read_at else ""
-    return _comma(f"{seen.provider} {seen.state}", instance, seen.status, seen.gpu, seen.label, read)
+    return _comma(f"{provider(seen.provider)} {seen.state}", instance, seen.status, seen.gpu, seen.label, read)
 
 
 def _probe(record: Record, now: float) -> str:
     probe = record.probe
     return _comma(
-        probe.state.replace("_", " "),
+        PROBE[probe.state].text,
         probe.detail,
         f"{ago(probe.at, now)} at {urlsplit(probe.url).netloc}" if probe.at and probe.url else "",
         f"{probe.latency_ms:.0f} ms" if probe.latency_ms is not None else "",
@@ -117,13 +119,14 @@ def _pending(plan: Plan, record: Record, now: float) -> Iterator[str]:
         again = f", next try in {max(0.0, action.next_try - now):.0f} s" if action.next_try else ""
         approved = f", approved by {action.approved_by}" if action.approved_by else ""
         rule = f" ({action.rule})" if action.rule else ""
-        yield f"  {action.kind}: {action.status}{again}{approved}, digest {action.digest}"
+        status = STATUS[action.status].text.lower()
+        yield f"  {action.kind}: {status}{again}{approved}, digest {action.digest[:DIGEST_SHOWN]}"
         yield f"    {action.reason}{rule}"
         for change in changes(action.before, action.after):
             yield f"    {change.path}: {change.before or '–'} → {change.after or '–'}"
     for item in plan.items:
         if item.key == record.key:
-            yield f"  item {item.kind}: {item.reason}"
+            yield f"  item {item.kind.replace('_', ' ')}: {item.reason}"
 
 
 def _comma(*parts: str) -> str:

@@ -17,6 +17,7 @@ from reconcile.identity import Key
 from reconcile.view import WRITES, Action, Item, ModelView, Plan, Record
 
 CONVERGED, WRITING, WAITING = 0, 2, 3
+DIGEST_SHOWN = 12  # characters that tell one action of a plan from the others
 
 
 def plan_report(shown: Shown, now: float) -> dict[str, Any]:

@@ -156,7 +156,7 @@ def test_it_prints_the_view_as_json() -> None:
 def test_it_prints_the_view_for_people() -> None:
     store_pass(view=View(records=(record(),), models=(model_view(context=None),)))
     text = run("view")
-    assert f"{HOST}:8001/qwen3-8b  Healthy  in sync  probe ok" in text
+    assert f"{HOST}:8001/qwen3-8b  Healthy  In sync  probe ok" in text
     assert "qwen3-8b  Available  Private  context unknown  room unknown" in text
 
 
@@ -202,10 +202,10 @@ def sick() -> str:
 def test_it_explains_a_deployment_with_the_rule_and_every_reading(sick: str) -> None:
     text = run("explain", sick)
     for said in (
-        f"{HOST}:8001/qwen3-8b: Unhealthy  (R10)", "3 probes missed", "config", "vllm down litellm up",
-        "203.0.113.10:40001 (provider's listing)", "3 running", "gone from the vast listing", "canary",
+        f"{HOST}:8001/qwen3-8b: Unhealthy  (R10)", "3 probes missed", "config", "vLLM down, LiteLLM up",
+        "203.0.113.10:40001 (provider's listing)", "3 running", "gone from the Vast listing", "canary",
         "served 10 min ago",
-        "vast omitted, instance 4711, read 30 min ago", "unreached, refused, 5 min ago at 203.0.113.10:40001",
+        "Vast omitted, instance 4711, read 30 min ago", "not reached, refused, 5 min ago at 203.0.113.10:40001",
         "llmao-x at 203.0.113.10:40001, ours, differs in api_base", "up, asked 9 min ago",
         "delete_litellm: held", "litellm_params.api_key: secret → –", "item unhealthy: 3 probes missed",
     ):  # fmt: skip

@@ -3,14 +3,14 @@
 from io import StringIO
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError, call_command, load_command_class
 
 from fleet import lease, passes, snapshots
 from fleet.models import ActionLog, Approval, IntendedServer, SourceState
 from reconcile.inputs import Intended
-from reconcile.view import Plan
+from reconcile.view import Plan, View
 
-from .builders import HOST, action, person, store_pass
+from .builders import HOST, action, person, record, store_pass
 
 pytestmark = pytest.mark.django_db
 SECRET = {"secret": "a1" * 16}
@@ -57,10 +57,29 @@ def test_it_refuses_to_approve_as_nobody_or_as_somebody_who_may_not() -> None:
     assert not Approval.objects.exists()
 
 
-def test_it_refuses_a_digest_of_no_action_or_of_several() -> None:
+def test_it_refuses_a_digest_of_no_action_of_several_or_too_short() -> None:
     store_pass(plan=Plan(actions=(action(digest="abcdefgh1"), action(digest="abcdefgh2"))))
-    for digest in ("abcdefgh", "abc", "zzz"):
-        assert f"No action {digest} is in the newest plan" in refusal("approve", digest)
+    assert "No action abcdefghx is in the newest plan" in refusal("approve", "abcdefghx")
+    assert refusal("approve", "abcdefgh") == "2 actions have a digest that begins with abcdefgh: type more of it."
+    assert refusal("approve", "abcdefg") == (
+        "'abcdefg' is too short: type 8 or more characters of the digest, as `manage.py plan` shows it."
+    )
+
+
+def test_it_says_in_its_help_how_much_of_a_digest_it_takes() -> None:
+    text = load_command_class("fleet", "approve").create_parser("manage.py", "approve").format_help()
+    assert "8 or more characters of it" in text
+
+
+def test_it_takes_what_plan_and_explain_show_of_a_digest() -> None:
+    held = action(digest="0123456789abcdef" * 4)
+    store_pass(view=View(records=(record(),)), plan=Plan(actions=(held,)))
+    out = StringIO()
+    with pytest.raises(SystemExit):
+        call_command("plan", stdout=out)
+    assert "[0123456789ab]" in out.getvalue() and "digest 0123456789ab\n" in run("explain", f"{HOST}:8001")
+    run("approve", "01234567")
+    assert Approval.objects.get().digest == held.digest
 
 
 # --- fetch and reconcile --------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-"""Release a held action, or one that needs a person. DIGEST is as `manage.py plan` shows it; its start is enough."""
+"""Release a held action, or one that needs a person. DIGEST is as `manage.py plan` shows it: its first 8 characters, or
+more of them, are enough."""
 
 from __future__ import annotations
 
@@ -6,18 +7,19 @@ from getpass import getuser
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from fleet import approvals, passes
+from fleet.management.stored import StoredCommand
 
 SHORTEST = 8  # characters of a digest: shorter ones are guessed, not copied
 
 
-class Command(BaseCommand):
+class Command(StoredCommand):
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("digest", metavar="DIGEST")
+        parser.add_argument("digest", metavar="DIGEST", help=f"{SHORTEST} or more characters of it")
         parser.add_argument("--user", metavar="NAME", help="who approves; without it, this shell's login")
 
     def handle(self, **options: Any) -> None:
@@ -39,7 +41,14 @@ def _approver(name: str) -> str:
 
 
 def _whole(start: str) -> str:
-    """The digest of the newest plan that begins so; `start` itself when none or several do."""
+    """The digest of the newest plan that begins so; `start` itself when none does. CommandError when it says too
+    little."""
+    if len(start) < SHORTEST:
+        raise CommandError(
+            f"{start!r} is too short: type {SHORTEST} or more characters of the digest, as `manage.py plan` shows it."
+        )
     shown = passes.latest()
     found = {action.digest for action in shown.plan.actions if action.digest.startswith(start)} if shown else set()
-    return found.pop() if len(start) >= SHORTEST and len(found) == 1 else start
+    if len(found) > 1:
+        raise CommandError(f"{len(found)} actions have a digest that begins with {start}: type more of it.")
+    return found.pop() if found else start

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from fleet import fetching
+from fleet.management.stored import StoredCommand
 from fleet.models import SourceState
 from fleet.sources import SOURCES
 
 
-class Command(BaseCommand):
+class Command(StoredCommand):
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -11,26 +11,29 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from fleet import clock, passes
 from fleet.columns import columns, titled
+from fleet.management.stored import StoredCommand
+from fleet.pages.words import STATUS
 from fleet.passes import Shown
 from fleet.redact import changes
-from fleet.reports import exit_code, plan_report, sources_report
+from fleet.reports import DIGEST_SHOWN, exit_code, plan_report, sources_report
 from reconcile.view import Action
 from reconcile.words import age, ago
 
 NOTHING_YET = "No pass has run yet: `manage.py reconcile` runs one now."
 
 
-class Command(BaseCommand):
+class Command(StoredCommand):
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="for scripts")
 
     def handle(self, **options: Any) -> None:
+        self.say_mistakes()
         shown = passes.latest()
         if shown is None:
             raise CommandError(NOTHING_YET)
@@ -50,7 +53,7 @@ def _text(shown: Shown, now: float) -> Iterator[str]:
     yield f"Actions ({len(plan.actions)})" if plan.actions else "Actions: none"
     for action in plan.actions:
         yield from _action(action, now)
-    yield from titled("Items", columns((item.kind, item.name, item.reason) for item in plan.items))
+    yield from titled("Items", columns((item.kind.replace("_", " "), item.name, item.reason) for item in plan.items))
 
 
 def _sources(shown: Shown, now: float) -> Iterator[tuple[str, str, str, str]]:
@@ -61,7 +64,8 @@ def _sources(shown: Shown, now: float) -> Iterator[tuple[str, str, str, str]]:
 
 def _action(action: Action, now: float) -> Iterator[str]:
     again = f", next try in {age(action.next_try - now)}" if action.next_try is not None else ""
-    yield f"  {action.status:<12}  {action.kind}  {action.name}{again}  [{action.digest[:12]}]"
-    yield f"                {action.reason}"
+    status = STATUS[action.status].text.lower()
+    yield f"  {status:<14}  {action.kind}  {action.name}{again}  [{action.digest[:DIGEST_SHOWN]}]"
+    yield f"                  {action.reason}"
     for change in changes(action.before, action.after):
-        yield f"                {change.path}: {change.before or '–'} → {change.after or '–'}"
+        yield f"                  {change.path}: {change.before or '–'} → {change.after or '–'}"

@@ -3,16 +3,16 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from fleet import health
+from fleet.management.stored import MIGRATE_FIRST, StoredCommand, unmigrated
 
 
-class Command(BaseCommand):
+class Command(StoredCommand):
     """Exit status 0 when every part named (none named: every part) does its work, else 1 and a sentence for each."""
 
     help = "Says whether database, broker, worker, beat and last_pass are well (all of them, or those named)."
-    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(health.PARTS))
@@ -22,6 +22,8 @@ class Command(BaseCommand):
             if name not in health.PARTS:
                 raise CommandError(f"There is no part {name!r}: write {', '.join(health.PARTS)}.")
         looked = {name: look() for name, look in health.PARTS.items() if name in parts or not parts}
+        if not all(part["ok"] for part in looked.values()) and health.database()["ok"] and unmigrated():
+            raise CommandError(MIGRATE_FIRST)
         for name, part in looked.items():
             self.stdout.write(f"{name}: {part['says']}")
         if not all(part["ok"] for part in looked.values()):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
 from fleet import cycle, passes
+from fleet.management.stored import StoredCommand
 from reconcile.words import count
 
 
-class Command(BaseCommand):
+class Command(StoredCommand):
     help = __doc__
 
     def handle(self, **_options: Any) -> None:

@@ -6,23 +6,27 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from fleet import clock, passes
 from fleet.columns import columns, titled
 from fleet.management.commands.plan import NOTHING_YET
+from fleet.management.stored import StoredCommand
+from fleet.pages.deployments import sync_words
+from fleet.pages.words import PROBE
 from fleet.passes import Shown
 from fleet.reports import view_report
-from reconcile.words import ago
+from reconcile.words import ago, listed
 
 
-class Command(BaseCommand):
+class Command(StoredCommand):
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="for scripts")
 
     def handle(self, **options: Any) -> None:
+        self.say_mistakes()
         shown = passes.latest()
         if shown is None:
             raise CommandError(NOTHING_YET)
@@ -40,8 +44,9 @@ def _text(shown: Shown, now: float) -> Iterator[str]:
 
 def _deployments(shown: Shown, now: float) -> Iterator[tuple[str, ...]]:
     for record in shown.view.records:
-        sync = ", ".join(record.skew) or ("in sync" if record.deployment else "no row")
-        probe = f"probe {record.probe.state} {ago(record.probe.at, now)}" if record.probe.at else record.probe.state
+        sync = listed([word.text for word in sync_words(record)])
+        probe = PROBE[record.probe.state].text
+        probe = f"probe {probe} {ago(record.probe.at, now)}" if record.probe.at else probe
         yield record.name, record.lifecycle, sync, probe, record.reason
 
 

@@ -6,7 +6,10 @@ from typing import Any
 from celery import Celery
 from celery.signals import setup_logging
 
+from fleet import foreign
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "llmao_site.settings")
+foreign.drop_overruling(os.environ)  # Celery asks the environment at every use, before the settings
 
 app = Celery("llmao")
 app.set_default()  # the app that is current only in the thread that made it is none to a web server's threads

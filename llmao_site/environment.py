@@ -4,6 +4,7 @@ No value is repeated in a refusal that may carry a password.
 """
 
 import hashlib
+import hmac
 import os
 import secrets
 import tempfile
@@ -83,6 +84,16 @@ def broker_url(env: Mapping[str, str], var: Path) -> str:
     if not url.startswith(BROKERS):
         raise ImproperlyConfigured("REDIS_URL: write redis://host:6379/0, or rediss://… for TLS.")
     return url
+
+
+def queue(secret: str, database_name: str) -> str:
+    """The name of the one queue: llmao's own on a Redis that others use, and each llmao's own beside another.
+
+    Web, worker and beat have to agree on it. The address of the database may be spelled differently where each runs;
+    the secret key and the database's name are the same everywhere.
+    """
+    mark = hmac.new(secret.encode(), f"queue of {database_name}".encode(), hashlib.sha256).hexdigest()
+    return f"llmao-{mark[:16]}"
 
 
 def secret_key(env: Mapping[str, str], var: Path) -> str:

@@ -97,6 +97,7 @@ if environment.boolean(os.environ, "LLMAO_HTTPS", default=False):
     SECURE_HSTS_SECONDS = 30 * 24 * 3600
 
 CELERY_BROKER_URL = environment.broker_url(os.environ, LLMAO_VAR)
+CELERY_TASK_DEFAULT_QUEUE = environment.queue(SECRET_KEY, DATABASES["default"]["NAME"])
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a broker that is away for an hour is still the one to wait for
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 5, "socket_timeout": 30}

@@ -56,6 +56,17 @@ def test_it_gives_two_folders_with_long_paths_two_short_sockets() -> None:
     assert max(len(str(first)), len(str(second))) <= environment.SOCKET_PATH_MAX
 
 
+def test_it_gives_each_llmao_on_one_broker_a_queue_of_its_own() -> None:
+    queues = {
+        environment.queue("key", "llmao"),
+        environment.queue("key", "staging"),
+        environment.queue("other", "llmao"),
+    }
+    assert len(queues) == 3
+    assert all(queue.startswith("llmao-") for queue in queues)
+    assert environment.queue("key", "llmao") in queues
+
+
 def test_it_makes_one_secret_key_and_keeps_it(tmp_path: Path) -> None:
     key = environment.secret_key({}, tmp_path)
     assert len(key) > 50

@@ -47,6 +47,38 @@ def test_it_starts_no_server_beside_one_that_is_named(settings: Any) -> None:
     assert up.broker_binary() is None
 
 
+FOREIGN = {
+    "CELERY_BROKER_URL": "redis://127.0.0.1:1/14",
+    "CELERY_BROKER_WRITE_URL": "redis://127.0.0.1:1/14",
+    "CELERYD_CONCURRENCY": "9",
+    "CELERY_WORKER_QUEUES": "theirs",
+    "BROKER_URL": "redis://127.0.0.1:1/14",
+    "GUNICORN_CMD_ARGS": "--bind 127.0.0.1:1 --workers 3",
+    "WEB_CONCURRENCY": "0",
+    "FORKED_BY_MULTIPROCESSING": "1",
+    "KOMBU_LOG_DEBUG": "1",
+}
+
+
+def test_it_passes_on_its_own_environment_without_that_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {**FOREIGN, "A_SECRET_OF_CONFIG_YAML": "s"}.items():
+        monkeypatch.setenv(name, value)
+    passed_on = up.environment()
+    assert not FOREIGN.keys() & passed_on.keys()
+    assert passed_on["A_SECRET_OF_CONFIG_YAML"] == "s" and "PATH" in passed_on
+
+
+def test_it_takes_no_broker_but_that_of_its_settings_in_any_process(tmp_path: Path) -> None:
+    asks = (
+        "from llmao_site.celery import app;"
+        "print(app.conf.broker_url, app.conf.broker_write_url, app.conf.broker_read_url, app.conf.result_backend)"
+    )
+    theirs = {**FOREIGN, "CELERY_BROKER_READ_URL": "redis://h/1", "CELERY_RESULT_BACKEND": "redis://h/2"}
+    env = environment(tmp_path, **theirs)
+    run = subprocess.run([sys.executable, "-c", asks], cwd=ROOT, env=env, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == [f"redis+socket://{tmp_path}/valkey.sock"] * 3 + ["None"]
+
+
 def test_it_makes_the_sockets_folder_for_its_owner_alone(tmp_path: Path) -> None:
     socket = tmp_path / "llmao-1-abc" / "valkey.sock"
     valkey.private_folder(socket)

@@ -35,9 +35,18 @@ def refused(var: Path, *arguments: str, **env: str) -> str:
     return run.stderr
 
 
+# What a shell may hold in which somebody works on another Celery app: nobody listens there.
+OF_OTHERS = {
+    "CELERY_BROKER_URL": "redis://127.0.0.1:1/14",
+    "BROKER_URL": "redis://127.0.0.1:1/14",
+    "GUNICORN_CMD_ARGS": "--bind 127.0.0.1:1",
+    "WEB_CONCURRENCY": "0",
+}
+
+
 @pytest.fixture(scope="module")
 def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
-    with Up(tmp_path_factory.mktemp("up")) as running:
+    with Up(tmp_path_factory.mktemp("up"), env=OF_OTHERS) as running:
         running.address()
         yield running
 

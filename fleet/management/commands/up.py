@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 import select
+import shlex
 import socket
 import sys
 import time
@@ -17,7 +18,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError, connections
 
-from fleet import valkey
+from fleet import foreign, valkey
 from fleet.supervisor import Program, Supervisor, Watchdog
 
 LOCK_PATIENCE_S = 12.0
@@ -137,9 +138,10 @@ def migrate() -> None:
 
 
 def environment() -> dict[str, str]:
-    """What the programs inherit, with the paths made absolute."""
+    """What the programs inherit, with the paths made absolute, and nothing that another Celery app left here."""
     paths = {"LLMAO_VAR": str(settings.LLMAO_VAR), "LLMAO_CONFIG": str(settings.LLMAO_CONFIG)}
-    return {**os.environ, **paths, "PYTHONUNBUFFERED": "1"}
+    inherited = {name: value for name, value in os.environ.items() if not foreign.is_foreign(name)}
+    return {**inherited, **paths, "PYTHONUNBUFFERED": "1"}
 
 
 def start_broker(supervisor: Supervisor, binary: str) -> None:
@@ -187,5 +189,12 @@ def welcome(listening: socket.socket) -> None:
             "It answers only to this machine's own names. Set ALLOWED_HOSTS=name,address to what people and boxes type."
         )
     if not get_user_model().objects.filter(is_superuser=True).exists():
-        say(f"There is no admin yet. In another terminal: {sys.executable} manage.py createsuperuser")
+        say(f"There is no admin yet. In another terminal: {on_this_data()}{sys.executable} manage.py createsuperuser")
     connections.close_all()
+
+
+def on_this_data() -> str:
+    """What a shell needs in front of a command to reach this llmao and not the one beside it: "" where nothing was set.
+    DATABASE_URL is left out, since it may hold a password."""
+    paths = {"LLMAO_VAR": settings.LLMAO_VAR, "LLMAO_CONFIG": settings.LLMAO_CONFIG}
+    return "".join(f"{name}={shlex.quote(str(path))} " for name, path in paths.items() if os.environ.get(name))

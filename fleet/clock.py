@@ -10,6 +10,8 @@ from django.db.models import FloatField, Func
 _SQLITE = "((julianday('now') - 2440587.5) * 86400.0)"
 _POSTGRESQL = "extract(epoch from clock_timestamp())::float8"
 
+AHEAD_S = 5.0  # what is stored as further ahead than this was written before the clock was set back
+
 
 class Seconds(Func):
     """The database's time in float seconds since the epoch, for use inside one statement."""

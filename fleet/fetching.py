@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 
+from django.db.models import Q
+
 from fleet import clock, passes, snapshots
-from fleet.clock import Seconds
+from fleet.clock import AHEAD_S, Seconds
 from fleet.models import SourceState
 from fleet.sources import SOURCES
 from fleet.sources.base import NotConfigured, SourceError, SourceKind
@@ -16,6 +18,7 @@ from reconcile.view import View
 log = logging.getLogger(__name__)
 EARLY_S = 60.0  # a listing is read early at most this often
 AGAIN_S = 1.0
+LONGEST_CLAIM_S = 60.0
 
 
 def fetch(name: str, *, waking: bool = True) -> bool:
@@ -51,18 +54,19 @@ def fetch_unless_busy(name: str, since: float | None = None) -> bool:
 
 def due_early(name: str) -> bool:
     """Claim an early reading of a listing; False when the last one was less than 60 s ago."""
-    return bool(SourceState.objects.filter(name=name, early_at__lt=Seconds() - EARLY_S).update(early_at=Seconds()))
+    due = Q(early_at__lt=Seconds() - EARLY_S) | Q(early_at__gt=Seconds() + AHEAD_S)
+    return bool(SourceState.objects.filter(due, name=name).update(early_at=Seconds()))
 
 
 def _read_since(name: str, since: float) -> bool:
-    return SourceState.objects.filter(name=name, taken_at__gte=since).exists()
+    return SourceState.objects.filter(name=name, taken_at__gte=since, taken_at__lte=Seconds() + AHEAD_S).exists()
 
 
 def _claim(name: str) -> bool:
     SourceState.objects.get_or_create(name=name)
-    limit = min(60.0, max(5.0, 4 * intervals().get(name, 60.0)))
-    idle = SourceState.objects.filter(name=name, busy_until__lt=Seconds())
-    return bool(idle.update(busy_until=Seconds() + limit))
+    limit = min(LONGEST_CLAIM_S, max(5.0, 4 * intervals().get(name, 60.0)))
+    idle = Q(busy_until__lt=Seconds()) | Q(busy_until__gt=Seconds() + LONGEST_CLAIM_S + AHEAD_S)
+    return bool(SourceState.objects.filter(idle, name=name).update(busy_until=Seconds() + limit))
 
 
 def _read(kind: SourceKind, started: float) -> bool:

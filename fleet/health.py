@@ -1,7 +1,8 @@
 """Whether llmao is well, for machines: open to anybody who reaches the port, and free of secrets.
 
 `/healthz` says that the web process lives, and asks nobody. `/readyz` says of each part whether it does its work:
-`{"ready": bool, "database": {"ok": bool, "says": sentence}, "broker", "worker", "beat", "last_pass"}`.
+`{"ready": bool, "database": {"ok": bool, "says": sentence}, "broker", "worker", "beat", "last_pass",
+"sources"}`.
 """
 
 from collections.abc import Callable
@@ -16,7 +17,8 @@ from django.views.decorators.http import require_safe
 from kombu.exceptions import OperationalError
 
 from fleet import clock, publishing, timing
-from fleet.models import Heartbeat, Lease
+from fleet.clock import AHEAD_S, Seconds
+from fleet.models import Heartbeat, Lease, SourceState
 
 BROKER_PATIENCE_S = 2
 SHORTEST_LIMIT_S = 10.0  # fast clocks are for demos; a process may still need a breath
@@ -82,7 +84,21 @@ def since(read: Callable[[], float | None], what: str, never: str) -> Part:
     if at is None:
         return Part(ok=False, says=never)
     age_s = max(now - at, 0.0)
+    if at - now > AHEAD_S:
+        return Part(ok=False, says=f"{what} at a time that is still to come: the database's clock was set back")
     return Part(ok=age_s <= limit_s(), says=f"{what} {age_s:.0f} s ago")
+
+
+def sources() -> Part:
+    """Whether no reading is from the future: such a one is not believed, so nothing is decided by it."""
+    ahead = SourceState.objects.filter(configured=True, taken_at__gt=Seconds() + AHEAD_S)
+    try:
+        names = list(ahead.order_by("name").values_list("name", flat=True))
+    except (DatabaseError, InterfaceError):
+        return Part(ok=False, says="unknown: the database does not answer")
+    if not names:
+        return Part(ok=True, says="no reading is ahead of the database's clock")
+    return Part(ok=False, says=f"ahead of the database's clock, until they are read again: {', '.join(names)}")
 
 
 def limit_s() -> float:
@@ -104,4 +120,5 @@ PARTS: dict[str, Callable[[], Part]] = {
     "worker": lambda: since(lambda: _heartbeat("worker"), "the worker ran a task", "the worker has run nothing yet"),
     "beat": lambda: since(lambda: _heartbeat("beat"), "beat sent its tick", "beat has sent nothing yet"),
     "last_pass": lambda: since(_passed_at, "the last pass ended", "no pass yet"),
+    "sources": sources,
 }

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from django.db.models import F, Q, QuerySet
 
-from fleet.clock import Seconds, now
+from fleet.clock import AHEAD_S, Seconds, now
 from fleet.models import Lease
 
 TERM_S = 60.0
@@ -56,13 +56,15 @@ def process() -> str:
 
 
 def take(config_hash: str) -> Held | None:
-    """The lease, or None while somebody holds it. Of any number of callers at once, one gets it."""
+    """The lease, or None while somebody holds it. Of any number of callers at once, one gets it. A term that ends
+    later than any can was given before the clock was set back, and is over."""
     holder = f"{process()}:{secrets.token_hex(4)}"
     before, _ = Lease.objects.get_or_create(name=ROW)
-    free = Lease.objects.filter(Q(holder="") | Q(until__lte=Seconds()), name=ROW)
+    over = Q(until__lte=Seconds()) | Q(until__gt=Seconds() + TERM_S + AHEAD_S)
+    free = Lease.objects.filter(Q(holder="") | over, name=ROW)
     if not free.update(holder=holder, until=Seconds() + TERM_S, config_hash=config_hash):
         return None
-    conflict_at = before.two_configurations_at
+    conflict_at = _unless_ahead(before.two_configurations_at)
     if _took_turns(config_hash, before.config_hash, before.passed_at):
         conflict_at = now()
         Lease.objects.filter(name=ROW, holder=holder).update(two_configurations_at=conflict_at)
@@ -75,7 +77,12 @@ def _took_turns(mine: str, theirs: str, passed_at: float | None) -> bool:
     changes ours as well, so it is no such case."""
     if not theirs or theirs == mine or _last_hash.get(ROW) != mine or passed_at is None:
         return False
-    return now() - passed_at < TERM_S
+    return -AHEAD_S <= now() - passed_at < TERM_S
+
+
+def _unless_ahead(at: float | None) -> float | None:
+    """A time that was noted before the clock was set back says nothing."""
+    return at if at is not None and at <= now() + AHEAD_S else None
 
 
 def wanted() -> int:

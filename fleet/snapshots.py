@@ -9,12 +9,11 @@ import msgspec
 from django.db import transaction
 from django.db.models import Q
 
-from fleet.clock import Seconds
+from fleet.clock import AHEAD_S, Seconds
 from fleet.models import Snapshot, SourceState
 from litellm_sync.sentences import printable
 
 KEPT = 20  # snapshots of each source; the newest is what a pass reads
-AHEAD_S = 5.0  # a stored time further ahead of the database's clock than this was written before it was set back
 T = TypeVar("T")
 
 

@@ -46,6 +46,19 @@ def test_it_can_be_taken_when_its_term_is_over() -> None:
 
 
 @pytest.mark.django_db
+def test_it_can_be_taken_when_its_clock_was_set_back() -> None:
+    """By an hour: a term that would last an hour was given by the clock before, and its holder may be dead."""
+    old = taken()
+    Lease.objects.update(
+        until=clock.now() + 3600, passed_at=clock.now() + 3600, two_configurations_at=clock.now() + 3600
+    )
+    new = taken("another")
+    assert not old.renew()
+    assert new.renew()
+    assert new.two_configurations_at is None
+
+
+@pytest.mark.django_db
 def test_it_lasts_sixty_seconds_from_each_renewal() -> None:
     held = taken()
     Lease.objects.update(until=clock.now() + 2)

@@ -138,4 +138,4 @@ def test_it_says_which_parts_there_are(tmp_path: Path) -> None:
         check=False,
     )
     assert run.returncode == 1
-    assert "There is no part 'bea': write database, broker, worker, beat, last_pass." in run.stderr
+    assert "There is no part 'bea': write database, broker, worker, beat, last_pass, sources." in run.stderr

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from fleet import clock
-from fleet.models import Heartbeat, Lease
+from fleet.models import Heartbeat, Lease, SourceState
 
 
 def working(age_s: float = 1.0) -> None:
@@ -33,7 +33,7 @@ def test_it_is_ready_when_every_part_works(client: Client) -> None:
     working()
     status, said = readyz(client)
     assert (status, said["ready"]) == (200, True)
-    assert list(said) == ["ready", "database", "broker", "worker", "beat", "last_pass"]
+    assert list(said) == ["ready", "database", "broker", "worker", "beat", "last_pass", "sources"]
     assert all(said[part]["ok"] for part in list(said)[1:])
 
 
@@ -62,6 +62,26 @@ def test_it_names_the_part_that_stopped(client: Client, part: str, make_old: Cal
     assert status == 503
     assert [name for name in list(said)[1:] if not said[name]["ok"]] == [part]
     assert said[part]["says"].endswith("3600 s ago")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("part", "put_ahead"),
+    [
+        ("worker", lambda at: Heartbeat.objects.filter(name="worker").update(at=at)),
+        ("last_pass", lambda at: Lease.objects.update(passed_at=at)),
+        ("sources", lambda at: SourceState.objects.create(name="vllm", taken_at=at)),
+    ],
+)
+def test_it_is_not_ready_by_times_of_a_clock_that_was_set_back(
+    client: Client, part: str, put_ahead: Callable[[float], object]
+) -> None:
+    working()
+    put_ahead(clock.now() + 3600)
+    status, said = readyz(client)
+    assert status == 503
+    assert [name for name in list(said)[1:] if not said[name]["ok"]] == [part]
+    assert "clock" in said[part]["says"]
 
 
 @pytest.mark.django_db

@@ -12,7 +12,7 @@ from fleet.management.stored import MIGRATE_FIRST, StoredCommand, unmigrated
 class Command(StoredCommand):
     """Exit status 0 when every part named (none named: every part) does its work, else 1 and a sentence for each."""
 
-    help = "Says whether database, broker, worker, beat and last_pass are well (all of them, or those named)."
+    help = "Says whether database, broker, worker, beat, last_pass and sources are well (all of them, or those named)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(health.PARTS))

@@ -84,10 +84,10 @@ def _answer(request: HttpRequest, configuration: Config, asker: Asker) -> HttpRe
         return _unknown(configuration, asker)
     body = body_of(configuration, asker.host, assigned)
     contact, news = contacts.seen(asker.host, asker.peer, known=True)
-    if _has(request, body["revision"]):
+    servers = [_as_served(configuration, row) for row in assigned]
+    if _has(request, body["revision"]) and contacts.has(contact, body["revision"], servers):
         answer = HttpResponse(status=304)
     else:
-        servers: list[dict[str, Any]] = [{"listen_port": row.listen_port, "model": row.model} for row in assigned]
         news = contacts.served(contact, body["revision"], servers) or news
         _log_claim(asker, 200)
         answer = JsonResponse(body)
@@ -96,6 +96,13 @@ def _answer(request: HttpRequest, configuration: Config, asker: Asker) -> HttpRe
     answer["ETag"] = f'"{body["revision"]}"'
     answer["Cache-Control"] = "no-store"
     return answer
+
+
+def _as_served(configuration: Config, row: Assigned) -> dict[str, Any]:
+    """What is remembered of a server that a box was given. The revision says nothing of keys; this tells when a box
+    has to be given a new one although its revision stayed."""
+    key = keys.server_key_hash(configuration, row.host, row.listen_port)
+    return {"listen_port": row.listen_port, "model": row.model, "key": key}
 
 
 def _unknown(configuration: Config, asker: Asker) -> HttpResponse:

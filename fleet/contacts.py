@@ -33,12 +33,17 @@ def seen(host: str, peer: str, *, known: bool) -> tuple[int, bool]:
     return _counted(contact), False
 
 
+def has(contact_id: int, revision: str, servers: list[dict[str, Any]]) -> bool:
+    """Whether this is what the box was last given, keys included."""
+    newest = ServedConfig.objects.filter(contact_id=contact_id).order_by("-last_at", "-id")
+    return newest.values_list("revision", "servers").first() == (revision, servers)
+
+
 def served(contact_id: int, revision: str, servers: list[dict[str, Any]]) -> bool:
     """Note a 200 with this revision. Returns whether it is another than the last one; its first time is now then, also
     when the box had it before: it starts anew."""
     mine = ServedConfig.objects.filter(contact_id=contact_id)
-    newest = mine.order_by("-last_at", "-id").values_list("revision", flat=True).first()
-    if newest == revision:
+    if has(contact_id, revision, servers):
         mine.filter(revision=revision).update(last_at=Seconds())
         return False
     now = clock.now()

@@ -19,6 +19,7 @@ from reconcile.world import World
 
 BACKOFF_FIRST_S, BACKOFF_MOST_S = 5, 600
 ASK_FIRST_S, ASK_MOST_S = 60, 600
+OPINION_LASTS_S = 2 * ASK_MOST_S
 RETURN_MOST = 40  # ok probes in a row before a key that was removed for health again and again returns
 
 
@@ -101,17 +102,20 @@ def _spent(approved_at: float, approved: str, attempt: Attempt | None) -> bool:
 # --- the second opinion ---------------------------------------------------------------------------------------
 
 
-def opinion_of_run(joined: Joined) -> Opinion | None:
-    """LiteLLM's newest opinion asked after the first counted miss."""
+def opinion_of_run(world: World, joined: Joined) -> Opinion | None:
+    """LiteLLM's newest opinion asked after the first counted miss. It is asked again every 10 min at the latest, so one
+    that is much older comes from before a gap in our own readings and says nothing about now."""
     opinion, misses = joined.opinion, joined.memory.misses
-    return opinion if opinion and misses and opinion.asked_at >= misses.first else None
+    if opinion is None or misses is None or world.now - opinion.asked_at > OPINION_LASTS_S:
+        return None
+    return opinion if opinion.asked_at >= misses.first else None
 
 
 def hold_of_delete(world: World, joined: Joined, anyone_answers: bool) -> Hold | None:
     """Why the removal for health waits; None when LiteLLM agrees, or had no information for long enough."""
     if not world.good("vllm"):
         return Hold("the last round of probes failed, so the next one decides")
-    opinion = opinion_of_run(joined)
+    opinion = opinion_of_run(world, joined)
     if opinion and opinion.state == "down":
         return None
     if opinion and opinion.state == "up":

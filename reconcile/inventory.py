@@ -8,6 +8,8 @@ from reconcile.inputs import Instance
 from reconcile.view import InventoryView
 from reconcile.world import World
 
+COMING_BACK = frozenset(("rebooting", "recycling", "loading", "created", "scheduling", "provisioning", "starting"))
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -40,14 +42,20 @@ def _in_order(world: World, host: str) -> list[str]:
 def _listed(world: World, provider: str, instances: tuple[Instance, ...], port: int, known: str | None) -> Place:
     mapping = [each for each in instances if each.running and port in each.ports]
     own = next((each for each in instances if f"{provider}:{each.id}" == known), None)
-    if len(mapping) > 1 and own not in mapping:
+    if len(mapping) > 1 and not (own and _stays(own, port)):
         shown = _shown(world, provider, own or mapping[0])
         return Place(shown, rivals=tuple(each.id for each in mapping))
-    chosen = own if own in mapping else mapping[0] if mapping else own or _only(instances)
+    chosen = own if own and _stays(own, port) else mapping[0] if mapping else own or _only(instances)
     if chosen is None:
         return Place(_shown(world, provider, instances[0]))
     public = chosen.ports.get(port) if chosen.running else None
     return Place(_shown(world, provider, chosen), f"{provider}:{chosen.id}", public)
+
+
+def _stays(own: Instance, port: int) -> bool:
+    """Whether the key's instance is still the one: it maps the port, or it is only restarting. A neighbour on the
+    same IP does not inherit the key of a box that reboots."""
+    return (own.running and port in own.ports) or own.status.lower() in COMING_BACK
 
 
 def _only(instances: tuple[Instance, ...]) -> Instance | None:

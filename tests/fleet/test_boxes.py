@@ -267,3 +267,15 @@ def test_it_gives_no_half_assignment(client: Client, config: Path) -> None:
     intend("198.51.100.77", 8002, "gone")
     answer = ask(client, "198.51.100.77")
     assert error(answer) == (503, "invalid_assignment") and "gone" in answer.content.decode()
+
+
+def test_it_gives_a_box_its_new_key_although_its_revision_stays(client: Client, config: Path) -> None:
+    first = ask(client)
+    known = {"If-None-Match": first["ETag"]}
+    assert ask(client, headers=known).status_code == 304
+    config.write_text(config.read_text().replace("salt: test-vllm-salt", "salt: another-salt"))
+    second: Any = ask(client, headers=known)
+    assert second.status_code == 200, "a 304 would leave it with the old key for ever"
+    assert second["ETag"] == first["ETag"]
+    assert second.json()["servers"] != first.json()["servers"]  # type: ignore[attr-defined]
+    assert ask(client, headers=known).status_code == 304

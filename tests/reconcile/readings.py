@@ -55,6 +55,7 @@ def _probe(fleet: Fleet, words: ProbeWords, now: float) -> Probe:
         at=at,
         wrong_key_at=at,
         last_answered_at=answered_at,
+        key_hash=f"key of {words.key}" if words.key else "",
         **facts,
     )
 

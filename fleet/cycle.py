@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from fleet import clock, config, evidence, fetching, keys, lease, passes, remembered, snapshots, wake
+from fleet import clock, config, evidence, fetching, keys, lease, passes, remembered, snapshots, timing, wake
 from fleet.config import Config, ConfigErrors
 from fleet.lease import Held, LeaseLost
 from fleet.recorder import Recorder
@@ -21,6 +21,7 @@ from reconcile.decide import Decision, reconcile
 from reconcile.settings import Settings
 
 log = logging.getLogger(__name__)
+BATCH_LEAST_S = 2.0  # a batch goes on for one clock of probes: a box may be back by then
 MOST_ROUNDS = 200  # of one run; whoever needs more is woken again by the tick
 
 
@@ -113,6 +114,7 @@ def _execute(decided: Decided, held: Held, configuration: Config) -> Batch:
         Recorder(decided.id),
         may_write=held.renew,
         limit=decided.settings.actions_per_pass,
+        patience_s=max(BATCH_LEAST_S, timing.intervals()["vllm"]),
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import math
+import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, Protocol
 
@@ -58,14 +60,15 @@ def carry_out(
     *,
     may_write: Callable[[], bool],
     limit: int,
+    patience_s: float = math.inf,
 ) -> Batch:
     """Send at most `limit` actions of status ready, in the given order. `secrets` maps the hashes in bodies to their
-    values; `may_write` renews the lease and is asked before each write. It stops when the lease is lost, and at the
-    first write that got no answer."""
+    values; `may_write` renews the lease and is asked before each write. It stops when the lease is lost, at the first
+    write that got no answer, and after `patience_s`: what is left is decided anew, on younger evidence."""
     hands = _Hands(client, secrets, may_write)
-    sent = 0
+    sent, began = 0, time.monotonic()
     for action in (each for each in actions if each.status == "ready"):
-        if sent == limit:
+        if sent == limit or (sent and time.monotonic() - began > patience_s):
             break
         if not may_write():
             return Batch(sent=sent, stopped="lease_lost")

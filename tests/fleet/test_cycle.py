@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -356,3 +357,18 @@ def test_it_works_on_beside_rows_without_a_name(fleet: Fleet, admin_client: Clie
     fleet.read()
     cycle.run()
     assert fleet.litellm.rows()[own].model_name == "tiny", "a rename to another name, blanks and all, is put back"
+
+
+def test_it_decides_anew_when_a_batch_takes_longer_than_a_clock_of_probes(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fleet.hosts, fleet.interval_s = 3, 0.5
+    monkeypatch.setattr(cycle, "BATCH_LEAST_S", 0.2)
+    fleet.configure()
+    fleet.probed()
+    fleet.litellm.faults.append(Fault("/model/new", "POST", delay_s=0.6))
+    fleet.read()
+    cycle.run()
+    paths = [call.path for call in fleet.litellm.calls if call.path.startswith("/model/")]
+    assert "/model/new" in paths
+    assert not [two for two in pairwise(paths) if two == ("/model/new", "/model/new")], "a look after each slow write"

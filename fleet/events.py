@@ -8,7 +8,6 @@ longer kept, costs nothing. Ages are no verdict, and none of them makes an event
 from __future__ import annotations
 
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
 import msgspec
 from django.db.models import QuerySet
@@ -16,7 +15,7 @@ from msgspec.structs import asdict
 
 from fleet.models import Event, Memory
 from fleet.snapshots import pack, unpack
-from reconcile.identity import Key, deployment_id
+from reconcile.identity import Key, box_name, deployment_id
 from reconcile.view import Record, View
 
 KEPT = 100_000
@@ -79,7 +78,7 @@ def standing(record: Record, before: Standing | None = None, *, rows_read: bool 
         sync=_sync(record) if rows_read else before.sync if before else UNREACHED,
         row=_row(record) if rows_read else before.row if before else UNREACHED,
         probe=_probe(record, before.probe if before else UNREACHED),
-        address=urlsplit(record.dialable_url).netloc if record.dialable_url else "unplaced",
+        address=box_name(record.dialable_url) if record.dialable_url else "unplaced",
         unlisted="unlisted" if record.unlisted else "not unlisted",
     )
 

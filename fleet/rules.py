@@ -104,6 +104,14 @@ SKEWS = {
     "settling": "R43",
     "replicas_disagree": "F",
 }
+STATUSES = {
+    "settling": "R43",
+    "backing_off": "R45",
+    "held": "R46",
+    "needs_human": "R49",
+    "parked": "R67",
+    "observed": "R51",
+}
 PROBES = {"open": "R62", "other_url": "R42", "stale": "C"}
 
 

@@ -46,6 +46,7 @@ class SourceState(models.Model):
     configured = models.BooleanField(default=True)
     busy_until = models.FloatField(default=0)  # a fetch of it runs until then at the latest
     early_at = models.FloatField(default=0)  # when it was last read early
+    not_before = models.FloatField(default=0)  # the other side wants no request before then
 
     def __str__(self) -> str:
         return self.name

@@ -51,6 +51,16 @@ def not_configured(source: str) -> None:
     )
 
 
+def hold(source: str, until: float) -> None:
+    """Note that nothing may be asked of the source before `until`."""
+    SourceState.objects.update_or_create(name=source, defaults={"not_before": until})
+
+
+def held_until(source: str) -> float:
+    """The time noted by `hold`; long ago when there is none."""
+    return SourceState.objects.filter(name=source).values_list("not_before", flat=True).first() or 0.0
+
+
 def latest(source: str, kind: type[T]) -> T | None:
     """The body of the source's last good reading."""
     state = SourceState.objects.select_related("snapshot").filter(name=source).first()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from fleet.sources import attempts, boxes, deployments, intended, litellm_health, vast, vllm
+from fleet.sources import attempts, boxes, deployments, intended, litellm_health, runpod, vast, vllm
 from fleet.sources.base import SourceKind
 
 SOURCES: dict[str, SourceKind] = {
-    each.SOURCE.name: each.SOURCE for each in (intended, boxes, vast, vllm, deployments, litellm_health, attempts)
+    each.SOURCE.name: each.SOURCE
+    for each in (intended, boxes, vast, runpod, vllm, deployments, litellm_health, attempts)
 }
-LISTINGS = ("vast",)
+LISTINGS = ("vast", "runpod")

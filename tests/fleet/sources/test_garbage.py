@@ -11,7 +11,7 @@ import pytest
 
 from fleet import clock, fetching, passes, snapshots
 from fleet.models import SourceState
-from fleet.sources import SOURCES, vast
+from fleet.sources import SOURCES, runpod, vast
 from reconcile.inputs import (
     Deployment,
     Deployments,
@@ -28,7 +28,7 @@ from sim.garbage import LISTING, Fault, garbage_server
 from tests.fleet.sources.conftest import MASTER_KEY, Configure
 
 pytestmark = pytest.mark.django_db
-VAST_KEY = "vast-made-up-key"
+VAST_KEY, RUNPOD_KEY = "vast-made-up-key", "rpa_made_up_key_0123"
 TIMEOUT_S = 0.5
 BOUND_S = 8.0  # of a fetch; slow drips and silence would last for ever
 ROWS = {"data": [{"model_name": "a", "litellm_params": {}, "model_info": {"id": "llmao-1"}}]}
@@ -71,6 +71,7 @@ def kept(name: str, body: Any, words: str) -> None:
     assert "\n" not in state.error
     assert MASTER_KEY not in state.error
     assert VAST_KEY not in state.error
+    assert RUNPOD_KEY not in state.error
 
 
 # --- vast -----------------------------------------------------------------------------------------------------------
@@ -103,6 +104,39 @@ def test_it_reads_a_listing_of_text(fault: Fault, configure: Configure, monkeypa
     assert listing is not None
     assert [(each.id, each.host, each.ports, each.price_usd_h) for each in listing.instances] == [
         ("31415926", "203.0.113.17", {8000: 41234}, 0.7133)
+    ]
+
+
+# --- runpod ---------------------------------------------------------------------------------------------------------
+
+
+def read_runpod(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], bool]:
+    def read(url: str) -> bool:
+        configure(runpod={"api_key": RUNPOD_KEY, "base_url": url})
+        return fetching.fetch("runpod", waking=False)
+
+    monkeypatch.setattr(runpod, "REQUEST_TIMEOUT_S", TIMEOUT_S)
+    snapshots.publish("runpod", BEFORE, clock.now() - 60)
+    return read
+
+
+@pytest.mark.parametrize(("fault", "words"), [*WORDS.items(), *TOO_LARGE.items()])
+def test_it_keeps_the_last_pods(
+    fault: Fault, words: str, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not garbled(fault, LISTING, read_runpod(configure, monkeypatch))
+    kept("runpod", BEFORE, words)
+
+
+@pytest.mark.parametrize("fault", READ_WELL)
+def test_it_reads_pods_of_text(fault: Fault, configure: Configure, monkeypatch: pytest.MonkeyPatch) -> None:
+    ports = [{"private": 8000, "public": 41234, "type": "tcp", "ip": "203.0.113.17"}]
+    good = {"pods": [{"id": 1, "status": "RUNNING", "cost": 0.69, "runtime": {"uptime": 5, "ports": ports}}]}
+    assert garbled(fault, good, read_runpod(configure, monkeypatch))
+    listing = snapshots.latest("runpod", Listing)
+    assert listing is not None
+    assert [(each.id, each.host, each.ports, each.price_usd_h) for each in listing.instances] == [
+        ("1", "203.0.113.17", {8000: 41234}, 0.69)
     ]
 
 

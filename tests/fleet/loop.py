@@ -28,9 +28,8 @@ class Fleet:
     litellm: LiteLLM
     folder: Path
     hosts: int = 1
-    policy: dict[str, Any] | None = None
-
     interval_s: float = 15
+    timeout_s: float = 1  # of a request to LiteLLM
 
     def configure(self, **policy: Any) -> None:
         config = {
@@ -40,7 +39,11 @@ class Fleet:
                 "health_interval_s": self.interval_s,
                 "hosts": {self.host(each): [["tiny", 8003]] for each in range(self.hosts)},
             },
-            "litellm": {"base_url": self.litellm.base_url, "master_key": MASTER_KEY, "request_timeout_s": 1},
+            "litellm": {
+                "base_url": self.litellm.base_url,
+                "master_key": MASTER_KEY,
+                "request_timeout_s": self.timeout_s,
+            },
             "policy": policy,
         }
         (self.folder / "models.yaml").write_text(yaml.safe_dump({"models": [MODEL]}))

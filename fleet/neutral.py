@@ -50,7 +50,8 @@ class Walker:
         rules = FIELDS.get(type(value).__name__, {})
         if missing := set(value.__struct_fields__) - set(rules):
             raise Unclassified(f"{type(value).__name__}.{min(missing)} has no rule in fleet/neutral_fields.py")
-        changed = {name: self._apply(rules[name], getattr(value, name)) for name in rules if rules[name] != "keep"}
+        told = [name for name in value.__struct_fields__ if rules[name] != "keep"]
+        changed = {name: self._apply(rules[name], getattr(value, name)) for name in told}
         return replace(value, **changed)
 
     def _apply(self, rule: str, value: Any) -> Any:

@@ -57,7 +57,7 @@ FIELDS: dict[str, dict[str, str]] = {
         "llmao_key": "url", "asf_api_base": "url", "llmao_body": "printed", "llmao_params": "keep",
         "llmao_instance": "placement",
     },
-    "Opinions": {"opinions": "of"},
+    "Opinions": {"opinions": "of", "whole_at": "time"},
     "Opinion": {"id": "row", "state": "keep", "asked_at": "time", "api_base": "url", "detail": "words"},
     "Attempts": {"attempts": "of"},
     "Attempt": {

@@ -9,4 +9,6 @@ SOURCES: dict[str, SourceKind] = {
     each.SOURCE.name: each.SOURCE
     for each in (intended, boxes, vast, runpod, vllm, deployments, litellm_health, attempts)
 }
+#: What a fetch can be asked for: the sources, and the parts that some of them have.
+KINDS: dict[str, SourceKind] = SOURCES | {part.name: part for kind in SOURCES.values() for part in kind.parts}
 LISTINGS = ("vast", "runpod")

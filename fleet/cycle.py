@@ -11,10 +11,26 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from fleet import clock, config, evidence, fetching, keys, lease, passes, remembered, snapshots, timing, wake
+from fleet import (
+    clock,
+    config,
+    events,
+    evidence,
+    fetching,
+    keys,
+    lease,
+    passes,
+    recorder,
+    remembered,
+    replays,
+    snapshots,
+    timing,
+    wake,
+)
 from fleet.config import Config, ConfigErrors
 from fleet.lease import Held, LeaseLost
 from fleet.recorder import Recorder
+from fleet.replays import PassInput
 from litellm_sync.client import LiteLLM, LiteLLMError
 from litellm_sync.executor import Batch, carry_out
 from reconcile.decide import Decision, reconcile
@@ -44,6 +60,8 @@ def run() -> int:
     try:
         if held.edited:
             fetching.fetch("intended", waking=False)
+        if recorder.unread():
+            _read_back()
         return _rounds(held, configuration)
     except LeaseLost as lost:
         log.warning("lease_lost %s", lost)
@@ -61,8 +79,7 @@ def _rounds(held: Held, configuration: Config | None) -> int:
         if batch.stopped == "lease_lost":
             raise LeaseLost("another process took the lease during the writes")
         if batch.sent:
-            fetching.fetch("attempts", waking=False)
-            fetching.fetch("deployments", waking=False)
+            _read_back()
         if batch.sent or batch.stopped:
             may_execute = not batch.stopped  # no answer: the next wake-up tries again, not this one in a tight loop
             continue
@@ -70,6 +87,12 @@ def _rounds(held: Held, configuration: Config | None) -> int:
         if held.give_back(seen):
             return rounds
     return MOST_ROUNDS
+
+
+def _read_back() -> None:
+    """After writes, also those of a holder that was ended among them: what was tried, and what LiteLLM has now."""
+    fetching.fetch("attempts", waking=False)
+    fetching.fetch("deployments", waking=False)
 
 
 def _configuration() -> Config | None:
@@ -94,6 +117,9 @@ def _pass(held: Held) -> Decided:
         remembered.save(decision.history, history.placed)
         took_s = time.monotonic() - started
         number = passes.store(now, decision.view, decision.plan, evidence.taken_at(snapshots), took_s)
+        changed = events.note(number, now, decision.view)
+        given = PassInput(snapshots=snapshots, history=history, settings=settings, now=now)
+        replays.keep(number, given, decision, changed)
     return Decided(number, decision, settings)
 
 

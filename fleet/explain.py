@@ -1,22 +1,29 @@
-"""Why one deployment is as it is: its verdicts, the readings they come from with their ages, and what is pending."""
+"""Why one deployment is as it is: its verdicts and their rules, the readings behind them with their ages, what is
+pending, what would change it, and what happened to it lately."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from difflib import get_close_matches
-from urllib.parse import urlsplit
 
+from django.db.models import Q
+
+from fleet import events, rules
 from fleet.columns import columns
+from fleet.models import ActionLog
 from fleet.pages.deployments import sync_words
 from fleet.pages.words import PROBE, STATUS, STEP
 from fleet.passes import Shown
+from fleet.prospects import prospects, recall
 from fleet.redact import changes
 from fleet.reports import DIGEST_SHOWN
 from reconcile.identity import box_name
-from reconcile.view import Plan, Record, View
+from reconcile.view import Action, Plan, Record, View
 from reconcile.words import ago, listed, provider
 
 NEAR = 3
+RECENT = 10  # events, and writes, that are shown
 
 
 def named(view: View, text: str) -> list[Record]:
@@ -32,16 +39,59 @@ def near_names(view: View, text: str) -> list[str]:
 
 
 def explained(shown: Shown, record: Record, now: float) -> list[str]:
-    """The text for a terminal, line by line."""
+    """The text for a terminal, line by line; ages count to `now`."""
     rule = f"  ({record.rule})" if record.rule else ""
+    actions = [action for action in shown.plan.actions if action.key == record.key]
     return [
         f"{record.name}: {record.lifecycle}{rule}",
         *columns(_verdicts(record)),
-        "",
-        "Readings",
-        *columns(_readings(record, now)),
-        *_pending(shown.plan, record, now),
+        *_part("Rules", _rules(record, actions)),
+        *_part("Readings", _readings(shown.view, record, now)),
+        *_pending(shown.plan, record, actions, now),
+        *_changes(shown, record, now),
+        *_part("Events", _events(shown, record, now), most=RECENT),
+        *_part("Writes", _writes(shown, record, now), most=RECENT),
     ]
+
+
+def _part(title: str, rows: Iterable[Sequence[str]], most: int = 0) -> list[str]:
+    """A heading and its rows, the newest `most` of them; "none" without any."""
+    found = list(rows)
+    shown = found[:most] if most else found
+    more = f"the last {most}" if most and len(found) > most else ""
+    heading = title if not more else f"{title} ({more})"
+    return ["", heading, *columns(shown)] if shown else ["", f"{title}: none"]
+
+
+def _rules(record: Record, actions: list[Action]) -> Iterator[tuple[str, str, str]]:
+    write = actions[0].rule if actions else ""
+    for verdict, rule in rules.of_verdicts(record, write):
+        yield verdict, rule or "–", rules.sentence(rule)
+    for action in actions:
+        yield action.kind, action.rule or "–", rules.sentence(action.rule)
+        if status := rules.STATUSES.get(action.status):
+            yield action.status.replace("_", " "), status, rules.sentence(status)
+
+
+def _changes(shown: Shown, record: Record, now: float) -> list[str]:
+    recalled = recall(shown)
+    if recalled is None:
+        return ["", "What would change it: not known, what this pass remembered is no longer kept"]
+    return ["", "What would change it", *(f"  {line}" for line in prospects(shown, record, recalled, now))]
+
+
+def _events(shown: Shown, record: Record, now: float) -> Iterator[tuple[str, str, str, str, str]]:
+    for event in events.of_key(record.key).filter(pass_id__lte=shown.id)[: RECENT + 1]:
+        change = f"{event.before or '–'} → {event.after or '–'}"
+        yield ago(event.at, now), f"pass {event.pass_id}", event.what, change, event.reason
+
+
+def _writes(shown: Shown, record: Record, now: float) -> Iterator[tuple[str, str, str, str, str]]:
+    by_then = Q(pass_id=None, at__lte=datetime.fromtimestamp(now, UTC))
+    lines = ActionLog.objects.filter(by_then | Q(pass_id__lte=shown.id), name=record.name)
+    for line in lines[: RECENT + 1]:
+        by = f"by {line.by}" + (", a revert" if line.revert else "")
+        yield ago(line.at.timestamp(), now), line.kind, line.answer or "–", by, line.detail or line.reason
 
 
 def _names(record: Record) -> set[str]:
@@ -66,18 +116,24 @@ def _verdicts(record: Record) -> Iterator[tuple[str, str]]:
 def _reached(record: Record) -> str:
     if record.dialable_url is None:
         return "nothing: unplaced"
-    return f"{urlsplit(record.dialable_url).netloc} ({STEP.get(record.dialable_step) or record.dialable_step})"
+    return f"{box_name(record.dialable_url)} ({STEP.get(record.dialable_step) or record.dialable_step})"
 
 
-def _readings(record: Record, now: float) -> Iterator[tuple[str, str]]:
-    if record.host:
+def _readings(view: View, record: Record, now: float) -> Iterator[tuple[str, str]]:
+    if record.origin != "none":
+        yield "intended", f"read {ago(_read_at(view, 'intended'), now)}"
+    if record.host and record.origin != "none":
         yield "config", f"served {ago(record.config_served_at, now)}"
         yield "listing", _listing(record, now)
         yield "probe", _probe(record, now)
-    yield "LiteLLM's row", _row(record)
+    yield "LiteLLM's row", _comma(_row(record), f"rows read {ago(_read_at(view, 'deployments'), now)}")
     opinion = record.litellm_health
     asked = f"asked {ago(opinion.asked_at, now)}"
     yield "LiteLLM says", _comma(opinion.state, asked if opinion.asked_at else "", opinion.detail)
+
+
+def _read_at(view: View, source: str) -> float | None:
+    return next((each.taken_at for each in view.sources if each.name == source), None)
 
 
 def _listing(record: Record, now: float) -> str:
@@ -94,7 +150,7 @@ def _probe(record: Record, now: float) -> str:
     return _comma(
         PROBE[probe.state].text,
         probe.detail,
-        f"{ago(probe.at, now)} at {urlsplit(probe.url).netloc}" if probe.at and probe.url else "",
+        f"{ago(probe.at, now)} at {box_name(probe.url)}" if probe.at and probe.url else "",
         f"{probe.latency_ms:.0f} ms" if probe.latency_ms is not None else "",
         f"max_model_len {probe.max_model_len}" if probe.max_model_len else "",
         f"last ok {ago(probe.last_ok, now)}",
@@ -107,12 +163,11 @@ def _row(record: Record) -> str:
         return "none"
     differs = f"differs in {listed(row.differing)}" if row.differing else ""
     blocked = "blocked" if row.blocked else ""
-    at = f"at {urlsplit(row.api_base).netloc}" if row.api_base else ""
+    at = f"at {box_name(row.api_base)}" if row.api_base else ""
     return _comma(f"{row.id} {at}".strip(), row.state.replace("_", " "), blocked, differs)
 
 
-def _pending(plan: Plan, record: Record, now: float) -> Iterator[str]:
-    actions = [action for action in plan.actions if action.key == record.key]
+def _pending(plan: Plan, record: Record, actions: list[Action], now: float) -> Iterator[str]:
     yield ""
     yield "Pending writes" if actions else "Pending writes: none"
     for action in actions:

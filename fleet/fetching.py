@@ -9,7 +9,7 @@ from django.db.models import Q
 from fleet import clock, passes, snapshots
 from fleet.clock import AHEAD_S, Seconds
 from fleet.models import SourceState
-from fleet.sources import SOURCES
+from fleet.sources import KINDS
 from fleet.sources.base import NotConfigured, SourceError, SourceKind
 from fleet.timing import intervals
 from fleet.wake import send, wake
@@ -19,18 +19,19 @@ log = logging.getLogger(__name__)
 EARLY_S = 60.0  # a listing is read early at most this often
 AGAIN_S = 1.0
 LONGEST_CLAIM_S = 60.0
+LEEWAY_S = 60.0
 
 
 def fetch(name: str, *, waking: bool = True) -> bool:
-    """Read source `name`; True when the reading was good. Raises KeyError for a name that is no source.
+    """Read source `name`, and those of its parts that are due; True when all was good. Raises KeyError for a name
+    that is no source.
 
     `taken_at` is the time the fetch began: what changed during it may be missing from the reading.
     """
-    kind = SOURCES[name]
-    started = clock.now()
-    good = _read(kind, started)
+    kind = KINDS[name]
+    good = all([_fetch(kind), *map(_fetch, _due_parts(kind))])
     if waking:
-        wake(name)
+        wake(kind.source)
     return good
 
 
@@ -40,16 +41,23 @@ def fetch_unless_busy(name: str, since: float | None = None) -> bool:
     With `since` (database's clock) somebody waits for a reading taken then or later: one that is there already is
     enough, and while another process reads, the question is put again a little later, so that no news is lost.
     """
-    if name not in SOURCES or (since is not None and _read_since(name, since)):
+    kind = KINDS.get(name)
+    if kind is None or (since is not None and _read_since(name, since)):
         return False
-    if not _claim(name):
+    if not _claim(kind):
         if since is not None:
             send("fleet.fetch", "busy", name, since, countdown=AGAIN_S)
         return False
     try:
-        return fetch(name)
+        if kind.part_of and not _due(kind):
+            return False
+        good = _fetch(kind)
     finally:
         SourceState.objects.filter(name=name).update(busy_until=0)
+    wake(kind.source)
+    for part in _due_parts(kind):
+        send("fleet.fetch", "due", part.name)
+    return good
 
 
 def due_early(name: str) -> bool:
@@ -62,11 +70,32 @@ def _read_since(name: str, since: float) -> bool:
     return SourceState.objects.filter(name=name, taken_at__gte=since, taken_at__lte=Seconds() + AHEAD_S).exists()
 
 
-def _claim(name: str) -> bool:
-    SourceState.objects.get_or_create(name=name)
-    limit = min(LONGEST_CLAIM_S, max(5.0, 4 * intervals().get(name, 60.0)))
-    idle = Q(busy_until__lt=Seconds()) | Q(busy_until__gt=Seconds() + LONGEST_CLAIM_S + AHEAD_S)
-    return bool(SourceState.objects.filter(idle, name=name).update(busy_until=Seconds() + limit))
+def _claim(kind: SourceKind) -> bool:
+    SourceState.objects.get_or_create(name=kind.name)
+    limit = kind.busy_s or min(LONGEST_CLAIM_S, max(5.0, 4 * intervals().get(kind.name, 60.0)))
+    longest = max(LONGEST_CLAIM_S, kind.busy_s or 0.0)
+    idle = Q(busy_until__lt=Seconds()) | Q(busy_until__gt=Seconds() + longest + AHEAD_S)
+    return bool(SourceState.objects.filter(idle, name=kind.name).update(busy_until=Seconds() + limit))
+
+
+def _due_parts(kind: SourceKind) -> list[SourceKind]:
+    return [part for part in kind.parts if _due(part)]
+
+
+def _due(part: SourceKind) -> bool:
+    """Whether the source's interval has passed since the part was last begun, however that ended. A fetch that comes a
+    little early takes it along: the next one may be a whole interval away."""
+    interval_s = intervals()[part.source]
+    state = SourceState.objects.filter(name=part.name).first()
+    begun_at = max(state.taken_at or 0.0, state.failed_at or 0.0) if state else 0.0
+    return clock.now() - begun_at >= interval_s - min(LEEWAY_S, interval_s / 10)
+
+
+def _fetch(kind: SourceKind) -> bool:
+    started = clock.now()
+    if kind.part_of:  # may be dear: whatever becomes of this process, it is not begun again before its time
+        snapshots.fail(kind.name, "begun, and not ended", started)
+    return _read(kind, started)
 
 
 def _read(kind: SourceKind, started: float) -> bool:
@@ -78,13 +107,18 @@ def _read(kind: SourceKind, started: float) -> bool:
         return True
     except SourceError as failure:
         log.warning("source_failed source=%s error=%s", kind.name, failure.message)
-        snapshots.fail(kind.name, failure.message, clock.now())
+        _failed(kind, failure.message)
         return False
     except Exception as fault:  # the top of the loop: a fault of ours must show as a failing source, not vanish
         log.exception("source_faulty source=%s", kind.name)
-        snapshots.fail(
-            kind.name, f"a fault in llmao itself ({type(fault).__name__}); see the worker's log", clock.now()
-        )
+        _failed(kind, f"a fault in llmao itself ({type(fault).__name__}); see the worker's log")
         return False
-    snapshots.publish(kind.name, body, started)
+    snapshots.publish(kind.source, body, started, kind.join)
+    if kind.part_of:
+        snapshots.ended_well(kind.name, started)
     return True
+
+
+def _failed(kind: SourceKind, sentence: str) -> None:
+    for name in {kind.name, kind.source}:
+        snapshots.fail(name, sentence, clock.now())

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from django.db import models
 
+from fleet.journal import Event as Event  # noqa: PLC0414 - told from here, like every table
+from fleet.journal import Replay as Replay  # noqa: PLC0414 - told from here, like every table
+from fleet.journal import ReplayBody as ReplayBody  # noqa: PLC0414 - told from here, like every table
+
 ORIGINS = [("config", "config.yaml"), ("approval", "Approve"), ("admin", "admin")]
 HOST_LABELS = ("approved", "reboot_requested", "retired")
 
@@ -42,6 +46,7 @@ class SourceState(models.Model):
     configured = models.BooleanField(default=True)
     busy_until = models.FloatField(default=0)  # a fetch of it runs until then at the latest
     early_at = models.FloatField(default=0)  # when it was last read early
+    not_before = models.FloatField(default=0)  # the other side wants no request before then
 
     def __str__(self) -> str:
         return self.name

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fleet.models import Pass
+from fleet.models import Pass, Replay
 from fleet.snapshots import pack, unpack
 from reconcile.view import Plan, View
 
-KEPT = 50
+KEPT = 50  # besides those that can be replayed
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,8 @@ def numbered(number: int) -> Shown | None:
 def store(at: float, view: View, plan: Plan, sources: dict[str, float | None], took_s: float) -> int:
     """Keep a pass; returns its number."""
     stored = Pass.objects.create(at=at, view=pack(view), plan=pack(plan), sources=sources, took_s=took_s)
-    Pass.objects.filter(id__lte=stored.id - KEPT).delete()
+    replayed = Replay.objects.values("pass_id")
+    Pass.objects.filter(id__lte=stored.id - KEPT).exclude(id__in=replayed).delete()
     return stored.id
 
 

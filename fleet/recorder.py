@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from django.db import DatabaseError, transaction
+from django.db.models import Q
 
 from fleet import clock
-from fleet.models import ActionLog, Approval, Attempt
+from fleet.models import ActionLog, Approval, Attempt, SourceState
 from fleet.storable import storable
 from litellm_sync.executor import Outcome, Unrecorded
 from reconcile.view import Action
+
+
+def unread() -> bool:
+    """Whether a write was noted that no reading of `attempts` has: its holder was ended before it could read back."""
+    state = SourceState.objects.filter(name="attempts").first()
+    if state is None or state.taken_at is None:
+        return Attempt.objects.exists()
+    return Attempt.objects.filter(Q(sent_at__gte=state.taken_at) | Q(answered_at__gte=state.taken_at)).exists()
 
 
 class Recorder:

@@ -10,6 +10,7 @@ OWN_S = {"intended": 60.0, "boxes": 60.0, "attempts": 60.0}
 # Source, or "tick" -> its key in the section `fleet` of config.yaml.
 KEYS = {
     "vast": "listing_interval_s",
+    "runpod": "listing_interval_s",
     "vllm": "health_interval_s",
     "deployments": "skew_interval_s",
     "litellm_health": "litellm_health_interval_s",

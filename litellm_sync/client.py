@@ -6,19 +6,23 @@ the api_key in it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
 from litellm_sync import http
-from litellm_sync.opinion import opinion, unknown
-from litellm_sync.parsing import Unparsable, parse, text
+from litellm_sync.opinion import opinion, opinions, tested, unknown
+from litellm_sync.parsing import Unparsable, parse, real, text
 from litellm_sync.rows import deployments
 from litellm_sync.sentences import hide, one_line, said, secrets_in
 from reconcile.inputs import Deployment, Opinion
 
 LISTING_CAP = 64 * 1024 * 1024  # a row is 8 KB: room for 8,000
+CHECK_S = 60.0  # LiteLLM's own limit for the check of one row, where the row has none
+SETTING_S = 10.0
+BACKGROUND_S = 300.0  # its interval of background checks, where its configuration names none
 _NOT_LIVE = "not live in this pod"
 _GONE = "not found in db"
 _MOVED = "it redirects elsewhere; write the address that it redirects to into litellm.base_url"
@@ -72,6 +76,10 @@ class _Ready(msgspec.Struct):
     status: Any = None
     db: Any = None
     litellm_version: Any = None
+
+
+class _Setting(msgspec.Struct):
+    field_value: Any = None
 
 
 class LiteLLM:
@@ -135,6 +143,50 @@ class LiteLLM:
             return unknown(identifier, asked_at, failure.message)
         return opinion(answer, identifier, api_base, asked_at, [self._master_key])
 
+    def test(self, identifier: str, *, api_base: str | None, asked_at: float) -> Opinion:
+        """`health`, for a LiteLLM that answers that from its cache: a test of the row's connection, made now. Takes up
+        to CHECK_S, whatever the row's own limit."""
+        body = {"model_info": {"id": identifier}, "litellm_params": {}}
+        try:
+            answer = self._ask("POST", "/health/test_connection", body, timeout_s=CHECK_S + 5)
+        except Unanswered as failure:
+            return unknown(identifier, asked_at, failure.message)
+        return tested(answer, identifier, api_base, asked_at, [self._master_key])
+
+    def health_of_all(
+        self, rows: Mapping[str, str | None] | None, *, asked_at: float, timeout_s: float
+    ) -> tuple[Opinion, ...]:
+        """LiteLLM's own check of every row: a real completion on each, unless it answers from its cache. `rows` is
+        id → api_base of those that it lists, None where they are not known. A row that the answer does not clearly
+        tell about has no opinion in it. Raises LiteLLMError."""
+        answer = self._ask("GET", "/health", cap=LISTING_CAP, timeout_s=timeout_s)
+        if answer.status not in (200, 503):
+            raise self._failure(answer)
+        try:
+            return opinions(answer, rows, asked_at, [self._master_key])
+        except Unparsable as failure:
+            raise Unsure(f"LiteLLM answers /health with {failure.message}", answer.status) from None
+
+    def cached_s(self) -> float:
+        """How old what `GET /health` answers may be: 0 unless LiteLLM checks its rows in the background and answers,
+        also about one row, from what the last round found. The answer itself does not say. Raises LiteLLMError."""
+        if self._setting("background_health_checks") not in (True, "true", "True"):
+            return 0.0
+        interval_s = real(self._setting("health_check_interval")) or BACKGROUND_S
+        return interval_s + 2 * CHECK_S  # a round shows when it has ended, and stays until the next one has
+
+    def _setting(self, name: str) -> Any:
+        """A general setting of LiteLLM's; None where it has none of that name, and in versions that do not tell."""
+        answer = self._ask("GET", f"/config/field/info?field_name={name}", timeout_s=min(self._timeout_s, SETTING_S))
+        if answer.status in (400, 404):
+            return None
+        if answer.status != 200:
+            raise self._failure(answer)
+        try:
+            return parse(answer.body, _Setting).field_value
+        except Unparsable as failure:
+            raise Unsure(f"LiteLLM answers 200 with {failure.message}", 200) from None
+
     def _write(self, method: str, path: str, body: dict[str, Any]) -> None:
         answer = self._ask(method, path, body)
         if answer.status != 200:
@@ -144,10 +196,12 @@ class LiteLLM:
         except Unparsable as failure:
             raise Unsure(f"LiteLLM answers 200 with {failure.message}", 200) from None
 
-    def _ask(self, method: str, path: str, body: Any = None, cap: int = http.CAP) -> http.Answer:
-        key = {"Authorization": f"Bearer {self._master_key}"}
+    def _ask(
+        self, method: str, path: str, body: Any = None, *, cap: int = http.CAP, timeout_s: float | None = None
+    ) -> http.Answer:
+        key, limit_s = {"Authorization": f"Bearer {self._master_key}"}, timeout_s or self._timeout_s
         try:
-            return http.ask(method, self._base_url + path, timeout_s=self._timeout_s, headers=key, json=body, cap=cap)
+            return http.ask(method, self._base_url + path, timeout_s=limit_s, headers=key, json=body, cap=cap)
         except http.NoAnswer as failure:
             kind = Unreached if failure.kind in ("refused", "unreachable", "tls") else Unanswered
             raise kind(f"LiteLLM at {failure.message}") from None

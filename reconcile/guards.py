@@ -9,10 +9,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from reconcile.bodies import canonical
+from reconcile.history import KeyMemory
 from reconcile.identity import Key, box_name
 from reconcile.inputs import Attempt, Kind, Opinion
 from reconcile.join import DELETES, Joined, written_at
 from reconcile.runs import long_enough
+from reconcile.settings import Settings
 from reconcile.view import Action, Status
 from reconcile.words import age, ago
 from reconcile.world import World
@@ -33,7 +35,7 @@ class Hold:
 def digest(kind: Kind, key: Key, row_id: str, before: Any, after: Any) -> str:
     """What an approval is bound to. No time, age or count is in it."""
     seen = canonical([kind, key.url, key.model, row_id, before, after])
-    return hashlib.sha256(seen.encode()).hexdigest()[:16]
+    return hashlib.sha256(seen).hexdigest()[:16]
 
 
 def with_status(world: World, action: Action, attempt: Attempt | None, hold: Hold | None = None) -> Action:
@@ -167,8 +169,11 @@ def absent(world: World, joined: Joined) -> bool:
 
 def probes_to_return(world: World, joined: Joined) -> tuple[int, int]:
     """(ok probes in a row so far, how many it takes) before a key that was removed for health is added again."""
-    removals = len(joined.memory.removals)
-    if removals == 0:
-        return 0, 0
-    needed = min(RETURN_MOST, world.settings.health_fail_threshold * 2 ** (removals - 1))
-    return (joined.memory.hits.n if joined.memory.hits else 0), needed
+    needed = probes_needed(world.settings, joined.memory)
+    return (joined.memory.hits.n if needed and joined.memory.hits else 0), needed
+
+
+def probes_needed(settings: Settings, memory: KeyMemory) -> int:
+    """How many ok probes in a row it takes before the key is added again; 0 when it was never removed for health."""
+    removals = len(memory.removals)
+    return min(RETURN_MOST, settings.health_fail_threshold * 2 ** (removals - 1)) if removals else 0

@@ -227,7 +227,10 @@ class Opinion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Opinions(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest opinion of each row. `whole_at` is when LiteLLM was last asked about all rows at once and answered."""
+
     opinions: tuple[Opinion, ...] = ()
+    whole_at: float | None = None
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):

@@ -37,6 +37,7 @@ async def _run(chosen: argparse.Namespace) -> None:
         await control.site.start(port=chosen.port)
         print(f"control  {control.site.url}/world", flush=True)
         print(f"vast     {world.vast.base_url} (key {rules.vast_key})", flush=True)
+        print(f"runpod   {world.runpod.base_url} (key {rules.runpod_key})", flush=True)
         for each in world.litellms:
             print(f"litellm  {each.base_url} (key {MASTER_KEY})", flush=True)
         await _until_told_to_stop()

@@ -2,14 +2,16 @@
 
 GET  /world                                         everything worth seeing, without a key
 POST /llmao                {"url": "http://…"}      where boxes ask for their config
-POST /rent                 {"host": "127.1.0.10", "ports": [8003]}       or {"8003": 41234}
+POST /rent                 {"host": "127.1.0.10", "ports": [8003]}       or {"8003": 41234}; "provider": "runpod"
 POST /own                  {"host": "127.1.0.11"}   a box that no provider lists
 POST /boxes/HOST/die | return | destroy | replace
 POST /boxes/HOST/crash     {"listen": 8003}
 POST /boxes/HOST/remap     {"listen": 8003}         optional "public"
+POST /boxes/HOST/reset     a RunPod box starts anew under other public ports, which its listing shows late
 POST /boxes/HOST/behave    {"hung": true}           also open, refuse_rate, health_status, served_ids; {} ends it
 POST /boxes/HOST/stop      the provider stops the instance: listed as exited, and dead
 POST /vast                 {"fault": "html"}        a fault of sim.garbage; {} ends it; with "status" for "status"
+POST /runpod               {"fault": "html"}        the same; "left": 5 and "window_s": 60 limit its requests
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from aiohttp import web
 from sim.box import Box, Misbehaviour
 from sim.garbage import Fault
 from sim.site import Site
-from sim.world import World
+from sim.world import Provider, World
 
 Shape = TypeVar("Shape")
 
@@ -35,6 +37,7 @@ class Address(msgspec.Struct, forbid_unknown_fields=True):
 class NewBox(msgspec.Struct, forbid_unknown_fields=True):
     host: str
     ports: list[int] | dict[int, int] = msgspec.field(default_factory=list)
+    provider: Provider = "vast"
 
 
 class Port(msgspec.Struct, forbid_unknown_fields=True):
@@ -58,6 +61,13 @@ class VastFault(msgspec.Struct, forbid_unknown_fields=True):
     stated_total: int | None = None
 
 
+class RunPodFault(msgspec.Struct, forbid_unknown_fields=True):
+    fault: Fault | None = None
+    status: int = 503
+    left: int | None = None
+    window_s: int = 12
+
+
 async def _read(request: web.Request, shape: type[Shape]) -> Shape:
     """The body as `shape`; a 400 with a sentence that names what is wrong."""
     try:
@@ -77,6 +87,7 @@ class Control:
                 web.post("/rent", self.rent),
                 web.post("/own", self.own),
                 web.post("/vast", self.spoil_vast),
+                web.post("/runpod", self.spoil_runpod),
                 web.post("/boxes/{host}/{action}", self.act),
             ]
         )
@@ -86,10 +97,11 @@ class Control:
             "return": lambda _, box: box.come_up(),
             "destroy": lambda _, box: world.destroy(box.host),
             "replace": lambda _, box: world.replace(box.host),
+            "reset": lambda _, box: world.reset(box.host),
+            "stop": lambda _, box: world.stop_rented(box.host),
             "crash": self._crash,
             "remap": self._remap,
             "behave": self._behave,
-            "stop": self._stop,
         }
 
     @web.middleware
@@ -112,7 +124,7 @@ class Control:
 
     async def rent(self, request: web.Request) -> web.Response:
         wanted = await _read(request, NewBox)
-        await self._world.rent(wanted.host, wanted.ports or [8001])
+        await self._world.rent(wanted.host, wanted.ports or [8001], provider=wanted.provider)
         return await self.show(request)
 
     async def own(self, request: web.Request) -> web.Response:
@@ -122,6 +134,13 @@ class Control:
     async def spoil_vast(self, request: web.Request) -> web.Response:
         wanted, vast = await _read(request, VastFault), self._world.vast
         vast.fault, vast.status, vast.stated_total = wanted.fault, wanted.status, wanted.stated_total
+        return await self.show(request)
+
+    async def spoil_runpod(self, request: web.Request) -> web.Response:
+        wanted, runpod = await _read(request, RunPodFault), self._world.runpod
+        runpod.fault, runpod.status, runpod.left, runpod.window_s = (
+            wanted.fault, wanted.status, wanted.left, wanted.window_s,
+        )  # fmt: skip
         return await self.show(request)
 
     async def act(self, request: web.Request) -> web.Response:
@@ -145,7 +164,3 @@ class Control:
 
     async def _behave(self, request: web.Request, box: Box) -> None:
         box.behave(Misbehaviour(**msgspec.structs.asdict(await _read(request, Ways))))
-
-    async def _stop(self, _: web.Request, box: Box) -> None:
-        self._world.instance(box.host).stop()
-        await box.die()

@@ -22,8 +22,9 @@ from dataclasses import replace
 from sim.background import LoopThread
 from sim.box import Box, Misbehaviour
 from sim.litellm import LiteLLM
+from sim.runpod import Pod, RunPodAPI
 from sim.vast import Instance, VastAPI
-from sim.world import Model, Rules, World
+from sim.world import Model, Provider, Rules, World
 
 
 class HeldBox:
@@ -133,6 +134,15 @@ class HeldWorld:
         return self._world.vast.base_url
 
     @property
+    def runpod(self) -> RunPodAPI:
+        """As `vast`."""
+        return self._world.runpod
+
+    @property
+    def runpod_url(self) -> str:
+        return self._world.runpod.base_url
+
+    @property
     def litellms(self) -> list[LiteLLM]:
         """The stand-in's replicas: `.faults`, `.writes`, `.rows()`."""
         return self._world.litellms
@@ -148,9 +158,17 @@ class HeldWorld:
     def box(self, host: str) -> HeldBox:
         return HeldBox(self._world.boxes[host], self._background)
 
-    def rent(self, host: str, ports: Mapping[int, int] | Iterable[int], *, asks: bool = True) -> HeldBox:
-        """A Vast box: listed, and (unless `asks` is false) asking for its config. See World.rent."""
-        return HeldBox(self._background.run(self._world.rent(host, ports, asks=asks)), self._background)
+    def rent(
+        self,
+        host: str,
+        ports: Mapping[int, int] | Iterable[int],
+        *,
+        asks: bool = True,
+        provider: Provider = "vast",
+    ) -> HeldBox:
+        """A rented box: listed, and (unless `asks` is false) asking for its config. See World.rent."""
+        rented = self._world.rent(host, ports, asks=asks, provider=provider)
+        return HeldBox(self._background.run(rented), self._background)
 
     def own_box(self, host: str, *, asks: bool = True) -> HeldBox:
         """A box that no provider lists."""
@@ -164,12 +182,20 @@ class HeldWorld:
         return HeldBox(self._background.run(self._world.serve_at_once(host, models)), self._background)
 
     def instance(self, host: str) -> Instance:
-        """Its entry in the listing; change the fields (or call `.stop()`) and the next listing follows."""
+        """Its entry in Vast's listing; change the fields (or call `.stop()`) and the next listing follows."""
         return self._world.instance(host)
+
+    def pod(self, host: str) -> Pod:
+        """Its entry in RunPod's listing, as `instance`."""
+        return self._world.pod(host)
 
     def remap(self, host: str, listen: int, public: int | None = None) -> int:
         """Move a port, in the listing and in fact; the new public port."""
         return self._background.run(self._world.remap(host, listen, public))
+
+    def reset(self, host: str) -> dict[int, int]:
+        """Restart a RunPod box under new public ports, which its listing shows late; the ports, by listen port."""
+        return self._background.run(self._world.reset(host))
 
     def replace(self, host: str) -> None:
         """A new instance id at the same address; the box restarts."""

@@ -6,7 +6,6 @@ twin, null ports on what does not run, and fields that carry secrets (`onstart`,
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 from collections import Counter
@@ -15,8 +14,9 @@ from typing import Any
 
 from aiohttp import web
 
-from sim.garbage import PAGE, Fault, numbers_as_text, without_lists
+from sim.garbage import Fault
 from sim.site import Site
+from sim.spoilt import spoilt
 
 PAGE_LIMIT = 25
 PATH = "/api/v1/instances/"
@@ -186,16 +186,6 @@ def _after(token: str | None) -> int:
     return int(json.loads(base64.b64decode(token))["values"]["id"]) if token else -1
 
 
-async def _drip(request: web.Request, body: str) -> web.StreamResponse:
-    """The good body, a byte each 0.2 s: longer than anybody should wait."""
-    answer = web.StreamResponse(headers={"Content-Type": "application/json"})
-    await answer.prepare(request)
-    for character in body:
-        await answer.write(character.encode())
-        await asyncio.sleep(0.2)
-    return answer
-
-
 class VastAPI:
     """The listing of `instances`, for the bearer of `api_key`.
 
@@ -233,8 +223,10 @@ class VastAPI:
             refusal = {"success": False, "error": "auth_error", "msg": "Invalid user key"}
             return web.json_response(refusal, status=self.wrong_key_status)
         page = self._page(request)
-        spoiled = self.fault is not None and (self.fault_page == 1 or "after_token" in request.query)
-        return await self._spoiled(request, page) if spoiled else web.json_response(page)
+        if self.fault is None or (self.fault_page > 1 and "after_token" not in request.query):
+            return web.json_response(page)
+        too_often = web.Response(status=self.status, text="API requests too frequent: endpoint threshold=1.0")
+        return await spoilt(request, self.fault, page, too_often)
 
     def _page(self, request: web.Request) -> dict[str, Any]:
         limit = min(int(request.query.get("limit", PAGE_LIMIT)), PAGE_LIMIT)
@@ -253,27 +245,6 @@ class VastAPI:
             "next_token": _token(shown[-1]) if more else _token({"id": -1}) if self.endless else None,
             "instances": shown,
         }
-
-    async def _spoiled(self, request: web.Request, page: dict[str, Any]) -> web.StreamResponse:
-        text = json.dumps(page)
-        if self.fault is Fault.SILENT:
-            await asyncio.Event().wait()
-        if self.fault in (Fault.SLOW_BODY, Fault.SLOW_HEADERS):
-            return await _drip(request, text)
-        if self.fault is Fault.STATUS:
-            return web.Response(status=self.status, text="API requests too frequent: endpoint threshold=1.0")
-        if self.fault is Fault.HTML:
-            return web.Response(text=PAGE, content_type="text/html")
-        spoiled = {
-            Fault.EMPTY: "",
-            Fault.TRUNCATED: text[: len(text) // 2],
-            Fault.NULL_LISTS: json.dumps(without_lists(page)),
-            Fault.NUMBERS_AS_TEXT: json.dumps(numbers_as_text(page)),
-            Fault.NOT_AN_OBJECT: "42",
-        }
-        if self.fault not in spoiled:
-            raise ValueError(f"the simulated Vast cannot answer {self.fault}: use garbage_server({self.fault!r})")
-        return web.Response(text=spoiled[self.fault], content_type="application/json")
 
     async def start(self, host: str = "127.0.0.1", port: int = 0) -> str:
         """Serve; the base URL, for `fleet.vast.base_url`."""

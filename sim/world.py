@@ -1,4 +1,4 @@
-"""The simulated world: Vast's listing, boxes, a commercial provider and LiteLLM replicas in one event loop.
+"""The simulated world: listings of Vast and RunPod, boxes, a commercial provider, LiteLLM replicas in one event loop.
 
 `World` belongs to that loop. Tests hold it through `sim.held.running_world`, whose methods are synchronous.
 """
@@ -9,18 +9,21 @@ import asyncio
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import aiohttp
 
 from sim.box import Box, Clocks, free_port
 from sim.litellm import LiteLLM, Store
+from sim.runpod import API_KEY as RUNPOD_KEY
+from sim.runpod import Pod, RunPodAPI
 from sim.vast import API_KEY, Instance, VastAPI
 from sim.vllm import VLLM, Listener
 
 FLEET_KEY = "sk-fleet-made-up-key"
 #: (host, listen port) → the key that llmao gives that server.
 DeriveKey = Callable[[str, int], str]
+Provider = Literal["vast", "runpod"]
 
 
 @dataclass
@@ -29,6 +32,8 @@ class Rules:
 
     fleet_key: str = FLEET_KEY
     vast_key: str = API_KEY
+    runpod_key: str = RUNPOD_KEY
+    runpod_lag_s: float = 2.0  #: how long RunPod's listing shows the ports that a pod had before its reset
     load_s: float = 2.0
     ask_s: float = 1.0
     litellm_replicas: int = 1
@@ -55,10 +60,12 @@ class World:
 
     def __post_init__(self) -> None:
         self.vast = VastAPI(self.rules.vast_key)
+        self.runpod = RunPodAPI(self.rules.runpod_key)
         self._ids = itertools.count(31400000)
 
     async def start(self) -> None:
         await self.vast.start()
+        await self.runpod.start()
         store = Store()
         for _ in range(self.rules.litellm_replicas):
             replica = LiteLLM(store, poll_s=self.rules.litellm_poll_s)
@@ -70,6 +77,7 @@ class World:
             await each.die()
         await asyncio.gather(*(each.close() for each in self.upstreams), *(each.stop() for each in self.litellms))
         await self.vast.stop()
+        await self.runpod.stop()
 
     # -- boxes
 
@@ -87,14 +95,24 @@ class World:
         self.boxes[host] = box
         return box
 
-    async def rent(self, host: str, ports: Mapping[int, int] | Iterable[int], *, asks: bool = True) -> Box:
-        """A box of Vast's, in the listing from now on.
+    async def rent(
+        self,
+        host: str,
+        ports: Mapping[int, int] | Iterable[int],
+        *,
+        asks: bool = True,
+        provider: Provider = "vast",
+    ) -> Box:
+        """A box of the provider's, in its listing from now on.
 
         `ports`: listen → public, or just the listen ports, which then get free public ones.
         """
         mapped = dict(ports) if isinstance(ports, Mapping) else {listen: free_port(host) for listen in ports}
         box = self._box(host, mapped, rented=True)
-        self.vast.add(Instance(next(self._ids), host, box.ports))
+        if provider == "runpod":
+            self.runpod.add(Pod(f"pod{next(self._ids)}x", host, box.ports))
+        else:
+            self.vast.add(Instance(next(self._ids), host, box.ports))
         box.asks = asks
         await box.come_up()
         return box
@@ -125,11 +143,36 @@ class World:
             raise KeyError(f"no Vast instance is listed at {host}")
         return found[-1]
 
+    def pod(self, host: str) -> Pod:
+        """The newest RunPod pod at that address. KeyError when none is listed."""
+        found = [each for each in self.runpod.pods.values() if each.host == host]
+        if not found:
+            raise KeyError(f"no RunPod pod is listed at {host}")
+        return found[-1]
+
     async def remap(self, host: str, listen: int, public: int | None = None) -> int:
         """Move a port, in the listing and in fact. The new public port (a free one unless given)."""
         public = public or free_port(host)
         await self.boxes[host].remap(listen, public)
         return public
+
+    async def reset(self, host: str) -> dict[int, int]:
+        """A pod's reset: the box starts anew, every public port is another, and the listing shows the old ones for
+        rules.runpod_lag_s more. The new ports, by listen port."""
+        pod, box = self.pod(host), self.boxes[host]
+        pod.reset({listen: free_port(host) for listen in pod.ports}, self.rules.runpod_lag_s)
+        await box.die()
+        await box.come_up()
+        return dict(pod.ports)
+
+    async def stop_rented(self, host: str) -> None:
+        """Its provider stops it: listed as not running, and dead."""
+        rented: list[Instance | Pod] = [*self.vast.instances.values(), *self.runpod.pods.values()]
+        found = [each for each in rented if each.host == host]
+        if not found:
+            raise KeyError(f"no provider lists {host}")
+        found[-1].stop()
+        await self.boxes[host].die()
 
     async def replace(self, host: str) -> Box:
         """The same address under a new instance id: the provider recreated the container."""
@@ -144,8 +187,8 @@ class World:
     async def destroy(self, host: str) -> None:
         """Gone for good: dead, and in no listing."""
         await self.boxes.pop(host).die()
-        for each in [each for each in self.vast.instances.values() if each.host == host]:
-            del self.vast.instances[each.id]
+        self.vast.instances = {each.id: each for each in self.vast.instances.values() if each.host != host}
+        self.runpod.pods = {each.id: each for each in self.runpod.pods.values() if each.host != host}
 
     # -- others
 
@@ -174,11 +217,16 @@ class World:
         return {
             "llmao_url": self.llmao_url,
             "vast_url": self.vast.base_url,
+            "runpod_url": self.runpod.base_url,
             "litellm_urls": [each.base_url for each in self.litellms],
             "boxes": [_box_state(box) for box in self.boxes.values()],
             "vast": [
                 {"id": each.id, "host": each.host, "status": each.actual_status, "ports": each.ports}
                 for each in self.vast.instances.values()
+            ],
+            "runpod": [
+                {"id": each.id, "host": each.host, "status": each.status, "ports": each.listed_ports}
+                for each in self.runpod.pods.values()
             ],
             "deployments": [
                 {"id": row.id, "name": row.model_name, "api_base": row.api_base, "blocked": row.blocked}

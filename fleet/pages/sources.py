@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from fleet.models import SourceState
 from fleet.pages.words import NOT_CONFIGURED, SOURCE, Word
-from reconcile.view import View
+from reconcile.view import SourceView, View
+
+DAY_S = 24 * 3600.0
 
 
 @dataclass(frozen=True)
@@ -17,15 +19,26 @@ class SourceRow:
     failed_at: float | None = None
     interval_s: float | None = None
     error: str = ""
+    cost: str = ""  # what reading it that often costs, where it costs anything
 
 
 def source_rows(view: View) -> list[SourceRow]:
     """The sources of the pass, then the providers that have no API key. One query."""
     rows = [
-        SourceRow(each.name, SOURCE[each.state], each.taken_at, each.failed_at, each.interval_s, each.error)
+        SourceRow(
+            each.name, SOURCE[each.state], each.taken_at, each.failed_at, each.interval_s, each.error, _cost(view, each)
+        )
         for each in view.sources
     ]
     return [*rows, *(SourceRow(name, NOT_CONFIGURED) for name in not_configured(view))]
+
+
+def _cost(view: View, source: SourceView) -> str:
+    """LiteLLM checks a row by a real completion on it."""
+    rows = len({record.deployment.id for record in view.records if record.deployment})
+    if source.name != "litellm_health" or not rows:
+        return ""
+    return f"about {rows * DAY_S / source.interval_s:,.0f} completions a day on {rows:,} rows"
 
 
 def not_configured(view: View) -> list[str]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from fleet.sources import attempts, boxes, deployments, intended, litellm_health, vast, vllm
+from fleet.sources import attempts, boxes, deployments, intended, litellm_health, runpod, vast, vllm
 from fleet.sources.base import SourceKind
 
 SOURCES: dict[str, SourceKind] = {
-    each.SOURCE.name: each.SOURCE for each in (intended, boxes, vast, vllm, deployments, litellm_health, attempts)
+    each.SOURCE.name: each.SOURCE
+    for each in (intended, boxes, vast, runpod, vllm, deployments, litellm_health, attempts)
 }
-LISTINGS = ("vast",)
+#: What a fetch can be asked for: the sources, and the parts that some of them have.
+KINDS: dict[str, SourceKind] = SOURCES | {part.name: part for kind in SOURCES.values() for part in kind.parts}
+LISTINGS = ("vast", "runpod")

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
-import msgspec
 from django.utils import timezone
 
 from fleet import assignment, config, keys, models, snapshots
@@ -120,15 +119,8 @@ def _discovered(configuration: Config, listings: tuple[str, ...], taken: set[str
     """("host:listen_port", key hash) of what listed hosts map that nobody intended: should a box of ours run there,
     that is its key."""
     for provider in listings:
-        for instance in _listed(provider).instances:
+        for instance in (snapshots.latest(provider, Listing) or Listing()).instances:
             if instance.host and instance.host not in taken and allowed_host(configuration, instance.host):
                 for port in sorted(instance.ports.keys() - {NO_SERVER}):
                     name = box_name(address_url(instance.host, port))
                     yield name, keys.server_key_hash(configuration, instance.host, port)
-
-
-def _listed(provider: str) -> Listing:
-    try:
-        return snapshots.latest(provider, Listing) or Listing()
-    except msgspec.DecodeError:  # written by another version: read again at the next fetch
-        return Listing()

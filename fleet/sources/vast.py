@@ -5,7 +5,6 @@ A listing proves absence only when it is whole: whatever is missing, doubled or 
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,19 +13,16 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from fleet.config import Config, allowed_host
+from fleet.config import Config
+from fleet.sources import listed
 from fleet.sources.base import NotConfigured, SourceError, SourceKind
 from fleet.sources.configuration import configuration
-from fleet.sources.once import first
 from litellm_sync import http
 from litellm_sync.http import Answer, NoAnswer
 from litellm_sync.parsing import Unparsable, parse, real, text, whole
 from litellm_sync.sentences import one_line, said
-from reconcile.identity import canonical_host
 from reconcile.inputs import Instance, Listing
 from reconcile.view import View
-
-log = logging.getLogger(__name__)
 
 PATH = "/api/v1/instances/"
 PAGE = 25  # the most that Vast gives
@@ -193,12 +189,12 @@ def _instance(settings: Config, row: _Row) -> Instance:
     running = status == RUNNING
     return Instance(
         id=_id(row),
-        host=_host(settings, row),
+        host=listed.host(settings, "vast", _id(row), row.public_ipaddr),
         running=running,
         status=status,
         ports=_ports(row.ports) if running else {},
         label=text(row.label) or "",
-        gpu=_gpu(row),
+        gpu=listed.gpu(row.gpu_name, row.num_gpus),
         price_usd_h=real(row.dph_total),
         started_at=real(row.start_date),
     )
@@ -208,27 +204,9 @@ def _status(row: _Row) -> str:
     """Vast's word for the container, "" when it has none; where Vast is stopping it, that is said too: a container
     that was outbid, or whose image is bad, can be called running or loading to its end."""
     status = text(row.actual_status) or ""
-    if status and status not in STATUSES and first("vast", "status", status):
-        log.info("vast_unknown_status status=%r", status)
+    listed.note_status("vast", status, STATUSES)
     stopping = text(row.intended_status) == "stopped" and text(row.cur_state) == "stopped"
     return f"{status}, being stopped" if stopping and status in ("created", "loading", RUNNING) else status
-
-
-def _host(settings: Config, row: _Row) -> str:
-    """The public address in canonical form; "" while there is none, and for one that must not be dialled: whoever
-    can put an address into a listing could otherwise make us send requests into our own network."""
-    address = text(row.public_ipaddr)
-    if address is None:
-        return ""
-    try:
-        host = canonical_host(address)
-    except ValueError:
-        host = ""
-    if host and allowed_host(settings, host):
-        return host
-    if first("vast", "address", _id(row), address):
-        log.warning("vast_address_refused instance=%s address=%r", _id(row), address)
-    return ""
 
 
 def _ports(value: Any) -> dict[int, int]:
@@ -237,28 +215,18 @@ def _ports(value: Any) -> dict[int, int]:
     found = {}
     for name, bindings in value.items() if isinstance(value, dict) else ():
         number, _, protocol = name.partition("/")
-        listen, public = _port(number), next(filter(None, map(_public, _list(bindings))), None)
+        listen, public = listed.port(number), next(filter(None, map(_public, _list(bindings))), None)
         if protocol in ("", "tcp") and listen and public:
             found[listen] = public
     return found
 
 
 def _public(binding: Any) -> int | None:
-    return _port(binding.get("HostPort")) if isinstance(binding, dict) else None
-
-
-def _port(value: Any) -> int | None:
-    number = whole(value)
-    return number if number is not None and 0 < number < 65536 else None
+    return listed.port(binding.get("HostPort")) if isinstance(binding, dict) else None
 
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _gpu(row: _Row) -> str:
-    name, count = text(row.gpu_name), whole(row.num_gpus)
-    return f"{count}× {name}" if name and count and count > 1 else name or ""
 
 
 SOURCE = SourceKind("vast", Listing, "listing_interval_s", fetch)

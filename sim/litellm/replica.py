@@ -10,6 +10,7 @@ import aiohttp
 from aiohttp import web
 
 from sim.litellm.faults import Fault, Handler
+from sim.litellm.health import Health
 from sim.litellm.routes import Routes
 from sim.litellm.store import Router, Row, Store
 from sim.site import Site
@@ -29,7 +30,7 @@ class LiteLLM:
     """A replica on `store`; several on one store see each other's writes up to `poll_s` late.
 
     `calls` is everything that was asked, `reads` and `writes` the parts that count when LiteLLM must be left in
-    peace; completions are neither. `faults` are tried in order before the real answer.
+    peace; completions are neither. `faults` are tried in order before the real answer. `background_s`: see Health.
     """
 
     def __init__(
@@ -39,15 +40,18 @@ class LiteLLM:
         master_key: str = MASTER_KEY,
         config_rows: Iterable[Row] = (),
         poll_s: float = 30.0,
+        background_s: float | None = None,
+        told_background_s: int | None = None,
     ) -> None:
         self.store = store or Store()
         self.router = Router(self.store, config_rows)
         self.master_key, self.poll_s = master_key, poll_s
         self.calls: list[Call] = []
         self.faults: list[Fault] = []
-        self._routes = Routes(self.store, self.router, master_key)
+        self._checks = Health(self.router, background_s, told_background_s)
+        self._routes = Routes(self.store, self.router, master_key, self._checks)
         self._site: Site | None = None
-        self._poll: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
 
     @property
     def base_url(self) -> str:
@@ -94,14 +98,15 @@ class LiteLLM:
         """Serve; the base URL. Port 0 takes a free one."""
         app = web.Application(middlewares=[self._record], client_max_size=8 * 1024 * 1024)
         app.add_routes(self._routes.table())
-        self._routes.session = aiohttp.ClientSession(trust_env=False)
+        self._routes.session = self._checks.session = aiohttp.ClientSession(trust_env=False)
         self._site = Site(app)
-        self._poll = asyncio.create_task(self._keep_polling())
+        self._tasks = [asyncio.create_task(self._keep_polling()), asyncio.create_task(self._checks.keep_checking())]
         return await self._site.start(host, port)
 
     async def stop(self) -> None:
-        if self._site is None or self._poll is None:
+        if self._site is None:
             return
-        self._poll.cancel()
+        for task in self._tasks:
+            task.cancel()
         await self._site.stop()
         await self._routes.session.close()

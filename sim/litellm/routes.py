@@ -12,6 +12,7 @@ import aiohttp
 from aiohttp import web
 
 from sim.litellm import bodies, upstream
+from sim.litellm.health import Health
 from sim.litellm.store import Router, Row, Store, kept_info, without_nulls
 from sim.litellm.who import Caller, caller, refused, require_admin, require_admin_route
 
@@ -44,8 +45,8 @@ async def _body(request: web.Request) -> dict[str, Any]:
 class Routes:
     """Handlers of one replica."""
 
-    def __init__(self, store: Store, router: Router, master_key: str) -> None:
-        self.store, self.router, self.master_key = store, router, master_key
+    def __init__(self, store: Store, router: Router, master_key: str, checks: Health) -> None:
+        self.store, self.router, self.master_key, self.checks = store, router, master_key, checks
         self.session: aiohttp.ClientSession  # opened with the server, in its loop
 
     def table(self) -> list[web.RouteDef]:
@@ -61,6 +62,8 @@ class Routes:
             web.post("/model/block", self.block),
             web.post("/model/unblock", self.unblock),
             web.get("/health", self.health),
+            web.post("/health/test_connection", self.test_connection),
+            web.get("/config/field/info", self.setting),
             web.get("/models", self.models),
             web.get("/v1/models", self.models),
             web.post("/v1/chat/completions", self.chat),
@@ -103,13 +106,18 @@ class Routes:
         return web.json_response(bodies.model_list(list(names)))
 
     async def health(self, request: web.Request) -> web.Response:
-        """503 when it was narrowed and nothing is up; the list of all answers 200 even when everything is down."""
-        wanted, name = request.query.get("model_id"), request.query.get("model")
-        rows = [row for row in self._visible(request) if wanted in (None, row.id) and name in (None, row.model_name)]
-        if wanted and not rows:
-            raise refused(404, {"detail": {"error": f"Model with ID {wanted} not found"}})
-        up, down = await upstream.check_all(self.session, rows)
-        return web.json_response(bodies.health(up, down), status=503 if (wanted or name) and not up else 200)
+        return await self.checks.answer(
+            self._visible(request), request.query.get("model_id"), request.query.get("model")
+        )
+
+    async def test_connection(self, request: web.Request) -> web.Response:
+        require_admin(self._caller(request))
+        return await self.checks.test_connection(request)
+
+    async def setting(self, request: web.Request) -> web.Response:
+        if not self._caller(request).admin:
+            raise refused(400, {"detail": {"error": "Admin-only endpoint. Not allowed to access this."}})
+        return self.checks.setting(request.query.get("field_name", ""))
 
     # -- writes
 

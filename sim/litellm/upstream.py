@@ -90,9 +90,12 @@ def _endpoint(row: Row) -> dict[str, Any]:
     return {"api_base": row.api_base, "model": row.model, "model_id": row.id}
 
 
-async def check(session: aiohttp.ClientSession, row: Row) -> tuple[bool, dict[str, Any]]:
-    """One deployment's health: (up, its entry in healthy_endpoints or unhealthy_endpoints)."""
-    timeout_s = float(row.model_info.get("health_check_timeout") or HEALTH_TIMEOUT_S)
+async def check(
+    session: aiohttp.ClientSession, row: Row, timeout_s: float | None = None
+) -> tuple[bool, dict[str, Any]]:
+    """One deployment's health: (up, its entry in healthy_endpoints or unhealthy_endpoints). `timeout_s`: the row's own
+    where none is given."""
+    timeout_s = timeout_s or float(row.model_info.get("health_check_timeout") or HEALTH_TIMEOUT_S)
     try:
         await complete(session, row, _PROMPT, timeout_s)
     except Failure as failure:

@@ -97,7 +97,8 @@ def unknown_box(host: str = "203.0.113.77") -> Item:
 
 
 def source(name: str = "vllm", **fields: Any) -> SourceView:
-    return SourceView(**{"name": name, "state": "fresh", "interval_s": 15.0, "taken_at": clock.now() - 3, **fields})
+    taken_at = fields.pop("taken_at") if "taken_at" in fields else clock.now() - 3
+    return SourceView(**{"name": name, "state": "fresh", "interval_s": 15.0, "taken_at": taken_at, **fields})
 
 
 def store_pass(*, view: View | None = None, plan: Plan | None = None, age_s: float = 0.0) -> int:

@@ -1,5 +1,6 @@
-"""Signed-in people: a caller, a viewer (staff without permissions), an admin. A configuration on disk."""
+"""Signed-in people: a caller, a viewer (staff without permissions), an admin. A configuration on disk. The loop."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,12 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django.fixtures import Settings
 
+from fleet import lease
+from sim.background import LoopThread
+from sim.litellm import LiteLLM
+
 from .builders import HOST, person
+from .loop import Fleet
 
 
 @pytest.fixture
@@ -45,3 +51,23 @@ def configured(tmp_path: Path, settings: Settings) -> None:
     (tmp_path / "models.yaml").write_text(yaml.safe_dump({"models": [model]}))
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
     settings.LLMAO_CONFIG = tmp_path / "config.yaml"
+
+
+@pytest.fixture
+def litellm() -> Iterator[LiteLLM]:
+    with LoopThread("litellm") as background:
+        replica = LiteLLM(poll_s=30)
+        background.run(replica.start())
+        yield replica
+        background.run(replica.stop())
+
+
+@pytest.fixture
+def fleet(litellm: LiteLLM, tmp_path: Path, settings: Settings) -> Fleet:
+    settings.LLMAO_CONFIG = tmp_path / "config.yaml"
+    lease._last_hash.clear()
+    made = Fleet(litellm, tmp_path)
+    made.configure()
+    made.probed()
+    made.read()
+    return made

@@ -1,103 +1,25 @@
 """The loop on a database and a LiteLLM stand-in: what is ready is written once, noted before, and read back after."""
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from django.test import Client
 
 from fleet import clock, cycle, fetching, lease, passes, snapshots
 from fleet.models import ActionLog, Approval, Attempt, Lease
 from reconcile.decide import reconcile
-from reconcile.identity import address_url
-from reconcile.inputs import ListedModel, Opinion, Opinions, Probe, Probes
+from reconcile.inputs import Opinion, Opinions
 from reconcile.view import Action
-from sim.background import LoopThread
-from sim.litellm import MASTER_KEY, LiteLLM
+from sim.litellm import MASTER_KEY
 from sim.litellm.faults import Fault
 from tests.litellm.api import Api
 
+from .loop import Fleet
+
 pytestmark = pytest.mark.django_db(transaction=True)
-MODEL = {
-    "model_name": "tiny",
-    "litellm_params": {"model": "hosted_vllm/tiny"},
-    "model_info": {"self_hosted": True},
-    "vllm": {"model": "Example/Tiny-1B"},
-}
-
-
-@dataclass
-class Fleet:
-    """Boxes that were probed, a configuration that names them, and LiteLLM."""
-
-    litellm: LiteLLM
-    folder: Path
-    hosts: int = 1
-    policy: dict[str, Any] | None = None
-
-    interval_s: float = 15
-
-    def configure(self, **policy: Any) -> None:
-        config = {
-            "fleet": {
-                "key": "sk-fleet",
-                "vllm_api_salt": "salt",
-                "health_interval_s": self.interval_s,
-                "hosts": {self.host(each): [["tiny", 8003]] for each in range(self.hosts)},
-            },
-            "litellm": {"base_url": self.litellm.base_url, "master_key": MASTER_KEY, "request_timeout_s": 1},
-            "policy": policy,
-        }
-        (self.folder / "models.yaml").write_text(yaml.safe_dump({"models": [MODEL]}))
-        (self.folder / "config.yaml").write_text(yaml.safe_dump(config))
-        fetching.fetch("intended", waking=False)
-
-    @staticmethod
-    def host(number: int) -> str:
-        return f"203.0.113.{number + 10}"
-
-    def probed(self, says: str = "ok") -> None:
-        """A reading of every box."""
-        at = clock.now()
-        snapshots.publish("vllm", Probes(probes=tuple(self._probe(each, says, at) for each in range(self.hosts))), at)
-
-    def _probe(self, number: int, says: str, at: float) -> Probe:
-        url = address_url(self.host(number), 8003)
-        if says != "ok":
-            return Probe(base=url, url=url, at=at, failure="refused")
-        listed = (ListedModel(id="tiny", root="Example/Tiny-1B"),)
-        return Probe(
-            base=url, url=url, at=at, health_status=200, models_status=200, listed=listed, wrong_key_status=401
-        )
-
-    def read(self) -> None:
-        for name in ("boxes", "attempts", "deployments"):
-            fetching.fetch(name, waking=False)
-
-
-@pytest.fixture
-def litellm() -> Iterator[LiteLLM]:
-    with LoopThread("litellm") as background:
-        replica = LiteLLM(poll_s=30)
-        background.run(replica.start())
-        yield replica
-        background.run(replica.stop())
-
-
-@pytest.fixture
-def fleet(litellm: LiteLLM, tmp_path: Path, settings: Any) -> Fleet:
-    settings.LLMAO_CONFIG = tmp_path / "config.yaml"
-    lease._last_hash.clear()
-    made = Fleet(litellm, tmp_path)
-    made.configure()
-    made.probed()
-    made.read()
-    return made
 
 
 def planned() -> list[tuple[str, str]]:

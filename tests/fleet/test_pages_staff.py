@@ -93,6 +93,17 @@ def test_it_shows_sources_with_state_age_and_error_and_those_not_configured(view
         assert said in page
 
 
+def test_it_shows_what_litellm_s_own_checks_cost(viewer: Client) -> None:
+    """Three rows, six rounds a day."""
+    health = source("litellm_health", interval_s=14400.0)
+    store_pass(view=View(sources=(source("vast"), health), records=tuple(record(port=port) for port in (1, 2, 3))))
+    page = page_text(viewer)
+    assert page.count("completions a day") == 1
+    assert "about 18 completions a day on 3 rows" in page
+    store_pass(view=View(sources=(health,)))
+    assert "completions" not in page_text(viewer)
+
+
 def test_it_shows_a_changed_secret_as_changed(viewer: Client) -> None:
     one, other = {"secret": "a1" * 16}, {"secret": "b2" * 16}
     write = action("update_litellm", "ready", before={"p": {"api_key": one}}, after={"p": {"api_key": other}})

@@ -7,8 +7,8 @@ from fleet import timing
 from tests.fleet.config.files import with_fleet, write
 
 DEFAULTS = {
-    "intended": 60, "boxes": 60, "attempts": 60, "vast": 60, "vllm": 15, "deployments": 60, "litellm_health": 14400,
-    "tick": 30,
+    "intended": 60, "boxes": 60, "attempts": 60, "vast": 60, "runpod": 60, "vllm": 15, "deployments": 60,
+    "litellm_health": 14400, "tick": 30,
 }  # fmt: skip
 
 
@@ -25,7 +25,7 @@ def test_it_follows_the_configuration_and_keeps_the_last_good_one(tmp_path: Path
             "tick_interval_s: 4"
         ),
     )
-    changed = {**DEFAULTS, "vast": 1, "vllm": 0.25, "deployments": 2, "litellm_health": 3, "tick": 4}
+    changed = {**DEFAULTS, "vast": 1, "runpod": 1, "vllm": 0.25, "deployments": 2, "litellm_health": 3, "tick": 4}
     assert timing.intervals() == changed
     settings.LLMAO_CONFIG.write_text("fleet: {tick_interval_s: 0}")
     assert timing.intervals() == changed

@@ -65,6 +65,9 @@ class Api:
     def health(self, row_id: str) -> Answer:
         return self.get(f"/health?model_id={row_id}")
 
+    def test_connection(self, row_id: str) -> Answer:
+        return self.post("/health/test_connection", {"model_info": {"id": row_id}, "litellm_params": {}})
+
     def complete(self, model: str) -> Answer:
         messages = [{"role": "user", "content": "Say hello."}]
         return self.post("/v1/chat/completions", {"model": model, "messages": messages})

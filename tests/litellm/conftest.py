@@ -82,28 +82,28 @@ def _config_params(api_base: str) -> dict[str, str]:
 
 
 @contextmanager
-def _standin(background: LoopThread, api_base: str) -> Iterator[tuple[str, str]]:
+def standin(background: LoopThread, api_base: str, count: int = 2, **ways: Any) -> Iterator[list[str]]:
+    """Replicas of the stand-in that have the config file's row; their URLs."""
     store, config_row = Store(), Row(CONFIG_ROW, CONFIG_NAME, _config_params(api_base))
-    replicas = [LiteLLM(store, config_rows=[config_row], poll_s=0.3) for _ in range(2)]
-    first, second = (background.run(replica.start()) for replica in replicas)
-    yield first, second
+    replicas = [LiteLLM(store, config_rows=[config_row], poll_s=0.3, **ways) for _ in range(count)]
+    yield [background.run(replica.start()) for replica in replicas]
     for replica in replicas:
         background.run(replica.stop())
 
 
 @contextmanager
-def _real(folder: Path, api_base: str) -> Iterator[tuple[str, str]]:
+def real(folder: Path, api_base: str, count: int = 2, settings: str = "") -> Iterator[list[str]]:
+    """The same with the real proxy; `settings` are lines for its general_settings."""
     params = "".join(f"\n      {name}: {value}" for name, value in _config_params(api_base).items())
     row = (
         f"model_list:\n  - model_name: {CONFIG_NAME}\n    litellm_params:{params}\n    model_info: {{id: {CONFIG_ROW}}}"
     )
+    text = (HERE / "proxy_config.yaml").read_text().replace("model_list: []", row)
     config = folder / "config.yaml"
-    config.write_text((HERE / "proxy_config.yaml").read_text().replace("model_list: []", row))
+    config.write_text(text.replace("general_settings:\n", f"general_settings:\n{settings}"))
     with ExitStack() as stack:
-        proxies = [
-            stack.enter_context(running_proxy(litellm_venv(), folder / "litellm.db", config=config)) for _ in range(2)
-        ]
-        yield proxies[0].base_url, proxies[1].base_url
+        starting = [running_proxy(litellm_venv(), folder / "litellm.db", config=config) for _ in range(count)]
+        yield [stack.enter_context(each).base_url for each in starting]
 
 
 @pytest.fixture(scope="session")
@@ -126,7 +126,7 @@ def proxies(
 ) -> Iterator[tuple[Api, Api]]:
     """Two replicas on one store; started once, because the real ones take their time."""
     folder = tmp_path_factory.mktemp("litellm")
-    running = _standin(background, f"{box.url}/v1") if request.param == "standin" else _real(folder, f"{box.url}/v1")
+    running = standin(background, f"{box.url}/v1") if request.param == "standin" else real(folder, f"{box.url}/v1")
     with running as (first, second):
         yield Api(first, MASTER_KEY), Api(second, MASTER_KEY)
 

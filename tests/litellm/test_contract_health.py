@@ -92,6 +92,51 @@ def test_it_answers_200_for_the_whole_list_with_rows_down(litellm: Contract) -> 
     assert (answer.body["healthy_count"], answer.body["unhealthy_count"]) == (2, 1)
 
 
+def test_it_does_not_check_in_the_background_unless_it_says_so(litellm: Contract) -> None:
+    for name in ("background_health_checks", "health_check_interval"):
+        answer = litellm.api.get(f"/config/field/info?field_name={name}")
+        assert (answer.status, answer.message) == (400, f"{{'error': 'Field name={name} is not set'}}")
+        stranger = litellm.with_virtual_key([]).get(f"/config/field/info?field_name={name}")
+        assert stranger.status in (400, 401, 403)
+
+
+def test_it_checks_a_blocked_row_as_any_other(litellm: Contract) -> None:
+    """So the whole list costs a completion for each row that is listed."""
+    row_id, _ = litellm.add()
+    assert litellm.api.post("/model/block", {"model_id": row_id}).status == 200
+    assert litellm.api.health(row_id).status == 200
+    assert row_id in {entry["model_id"] for entry in litellm.api.get("/health").body["healthy_endpoints"]}
+
+
+def test_it_tests_the_connection_of_one_row(litellm: Contract) -> None:
+    row_id, _ = litellm.add()
+    before = litellm.box.server.requests["/v1/chat/completions"]
+    answer = litellm.api.test_connection(row_id)
+    assert (answer.status, answer.body["status"]) == (200, "success")
+    assert answer.body["result"] == {"api_base": litellm.up, "model": "hosted_vllm/tiny"}
+    assert litellm.box.server.requests["/v1/chat/completions"] == before + 1
+
+
+@pytest.mark.parametrize("params", [{"api_base": NOTHING}, {"api_key": "sk-vllm-another"}])
+def test_it_answers_200_to_the_test_of_a_dead_connection(litellm: Contract, params: dict[str, str]) -> None:
+    row_id, body = litellm.add(**params)
+    answer = litellm.api.test_connection(row_id)
+    assert (answer.status, answer.body["status"]) == (200, "error")
+    assert answer.body["result"]["api_base"] == body["litellm_params"]["api_base"]
+    assert "Traceback" in answer.body["result"]["error"]
+    assert "model_id" not in answer.body["result"]
+
+
+def test_it_answers_500_to_the_test_of_an_unknown_id(litellm: Contract) -> None:
+    answer = litellm.api.test_connection("llmao-unknown")
+    assert (answer.status, answer.body) == (500, {"detail": {"error": "Failed to test connection: 'model'"}})
+
+
+def test_it_lets_the_admin_alone_test_a_connection(litellm: Contract) -> None:
+    row_id, _ = litellm.add()
+    assert litellm.with_virtual_key([]).test_connection(row_id).status in (400, 401, 403)
+
+
 def test_it_routes_a_completion_to_the_box_under_the_public_name(litellm: Contract) -> None:
     _, body = litellm.add()
     answer = litellm.api.complete(body["model_name"])

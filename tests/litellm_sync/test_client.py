@@ -7,10 +7,12 @@ import pytest
 from litellm_sync.bodies import reveal
 from litellm_sync.client import LiteLLM, Refused, Unanswered, Unsure
 from reconcile.identity import Key, deployment_id
+from sim import litellm as sim
+from sim.background import LoopThread
 from sim.litellm import MASTER_KEY
 from sim.vllm import Listener
 from tests.litellm.api import Api
-from tests.litellm_sync.conftest import BOX_KEY, KEY, SECRETS, body, row_of
+from tests.litellm_sync.conftest import BOX_KEY, KEY, SECRETS, body, client_of, row_of
 
 IDENTIFIER = deployment_id(KEY)
 URL, OTHER_URL = "http://203.0.113.10:40001", "http://203.0.113.10:40002"
@@ -139,6 +141,60 @@ def test_it_hears_nothing_of_a_row_that_is_not_listed(litellm: LiteLLM) -> None:
 def test_it_hears_nothing_from_a_proxy_that_is_away() -> None:
     opinion = LiteLLM(NOTHING, MASTER_KEY, 1).health(IDENTIFIER, api_base=None, asked_at=1.0)
     assert (opinion.state, opinion.detail) == ("unknown", "LiteLLM at 127.0.0.1:1 refuses the connection")
+
+
+def test_it_hears_of_all_rows_at_once(litellm: LiteLLM, box: Listener) -> None:
+    other = Key("http://203.0.113.11:8003", "qwen3-8b")
+    litellm.create(reveal(body(KEY, box.url), SECRETS))
+    litellm.create(reveal(body(other, NOTHING), SECRETS))
+    rows = {row.id: row.api_base for row in litellm.deployments()}
+    told = {each.id: each for each in litellm.health_of_all(rows, asked_at=1000.5, timeout_s=30)}
+    assert {name: each.state for name, each in told.items()} == {IDENTIFIER: "up", deployment_id(other): "down"}
+    assert {each.asked_at for each in told.values()} == {1000.5}
+    detail = told[deployment_id(other)].detail
+    assert "127.0.0.1" in detail
+    assert "\n" not in detail
+    assert BOX_KEY not in detail
+
+
+def test_it_hears_of_no_row_that_is_not_listed(litellm: LiteLLM, box: Listener) -> None:
+    """The real proxy's list goes on naming a row for a while after its deletion."""
+    litellm.create(reveal(body(KEY, box.url), SECRETS))
+    litellm.delete(IDENTIFIER)
+    assert litellm.health_of_all({}, asked_at=1.0, timeout_s=30) == ()
+
+
+def test_it_is_unsure_of_a_check_of_no_row_at_all(standin: sim.LiteLLM) -> None:
+    with pytest.raises(Unsure) as caught:
+        client_of(standin).health_of_all({IDENTIFIER: None}, asked_at=1.0, timeout_s=30)
+    assert caught.value.message == "LiteLLM answers /health with a health check of none of its 1 rows"
+
+
+def test_it_tests_a_row_in_earnest(litellm: LiteLLM, box: Listener) -> None:
+    litellm.create(reveal(body(KEY, box.url), SECRETS))
+    base = f"{box.url}/v1"
+    up = litellm.test(IDENTIFIER, api_base=base, asked_at=1000.5)
+    assert (up.state, up.api_base, up.asked_at, up.detail) == ("up", base, 1000.5, "")
+    litellm.patch(IDENTIFIER, {"litellm_params": {"api_base": f"{NOTHING}/v1"}})
+    down = litellm.test(IDENTIFIER, api_base=f"{NOTHING}/v1", asked_at=1.0)
+    assert (down.state, "Traceback" in down.detail, "\n" in down.detail) == ("down", False, False)
+    assert litellm.test(IDENTIFIER, api_base=base, asked_at=1.0).state == "unknown", "another address than the row's"
+    assert litellm.test("llmao-nobody", api_base=None, asked_at=1.0).state == "unknown"
+    assert LiteLLM(NOTHING, MASTER_KEY, 1).test(IDENTIFIER, api_base=None, asked_at=1.0).state == "unknown"
+
+
+def test_it_is_answered_now_where_litellm_checks_when_it_is_asked(litellm: LiteLLM) -> None:
+    assert litellm.cached_s() == 0.0
+
+
+@pytest.mark.parametrize(
+    ("told", "cached_s"), [(20, 140.0), (None, 420.0)], ids=["an interval of 20 s", "LiteLLM's own interval"]
+)
+def test_it_knows_how_old_a_cached_answer_may_be(background: LoopThread, told: int | None, cached_s: float) -> None:
+    proxy = sim.LiteLLM(background_s=60, told_background_s=told)
+    background.run(proxy.start())
+    assert client_of(proxy).cached_s() == cached_s
+    background.run(proxy.stop())
 
 
 def test_it_says_that_nobody_answers() -> None:

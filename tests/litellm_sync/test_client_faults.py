@@ -169,3 +169,43 @@ def test_it_has_no_opinion_from_garbage(fault: Fault, status: int) -> None:
     assert time.monotonic() - began < 5
     assert opinion.state == "unknown"
     assert opinion.detail
+
+
+@pytest.mark.parametrize(("status", "cached"), [(400, 0.0), (404, 0.0)])
+def test_it_takes_a_setting_that_is_not_told_for_none(status: int, cached: float) -> None:
+    """404: a version that does not know the question."""
+    with raw_server(answer(status, {"detail": {"error": "Field name=x is not set"}})) as raw:
+        assert LiteLLM(raw.url, MASTER_KEY, 5).cached_s() == cached
+
+
+@pytest.mark.parametrize(("value", "cached"), [(True, 420.0), ("True", 420.0), (False, 0.0), (None, 0.0), ([], 0.0)])
+def test_it_reads_the_setting_in_any_spelling(value: Any, cached: float) -> None:
+    with raw_server(answer(200, {"field_value": value}), answer(400)) as raw:
+        assert LiteLLM(raw.url, MASTER_KEY, 5).cached_s() == cached
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [(401, {}, Refused), (500, {}, Unsure), (200, [], Unsure), (200, b"<html>", Unsure), (302, b"", Refused)],
+)
+def test_it_never_guesses_how_old_an_answer_is(status: int, body: Any, kind: type[LiteLLMError]) -> None:
+    with raw_server(answer(status, body)) as raw, pytest.raises(kind):
+        LiteLLM(raw.url, MASTER_KEY, 5).cached_s()
+
+
+@pytest.mark.parametrize("status", [401, 404, 429, 500, 502])
+def test_it_never_takes_a_refusal_for_a_whole_list(status: int) -> None:
+    with raw_server(answer(status, {"healthy_endpoints": [], "unhealthy_endpoints": []})) as raw:
+        with pytest.raises(LiteLLMError) as caught:
+            LiteLLM(raw.url, MASTER_KEY, 5).health_of_all({}, asked_at=1.0, timeout_s=5)
+        assert caught.value.message.startswith(f"LiteLLM answers {status}")
+
+
+def test_it_reads_a_long_list_of_dead_rows() -> None:
+    """Each brings a stack trace of 1.6 KB: 5,000 of them are twice what any other answer may be."""
+    error = "no\nTraceback (most recent call last):" + "x" * 1600
+    down = [{"model_id": f"llmao-{number}", "error": error} for number in range(5000)]
+    with raw_server(answer(200, {"healthy_endpoints": [], "unhealthy_endpoints": down})) as raw:
+        told = LiteLLM(raw.url, MASTER_KEY, 5).health_of_all(None, asked_at=1.0, timeout_s=20)
+    assert len(told) == 5000
+    assert {(each.state, each.detail) for each in told} == {("down", "no")}

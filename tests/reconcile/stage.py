@@ -29,7 +29,7 @@ from tests.reconcile import fleet_of_case as told
 from tests.reconcile import readings, remembered
 from tests.reconcile.fleet_of_case import Fleet
 from tests.reconcile.given_words import ApprovalWords, Given, HistoryWords, SourceWords
-from tests.reconcile.scenario import NOW, Scenario, Step, read
+from tests.reconcile.scenario import NOW, Raw, Scenario, Step, read
 
 INTERVALS = {
     "intended": 60.0,
@@ -60,8 +60,20 @@ class Turn:
 
 
 def play(scenario: Scenario) -> list[Turn]:
+    if scenario.raw is not UNSET:
+        return [_as_it_was(scenario.raw, *scenario.steps())]
     stage = Stage()
     return [stage.take(step) for step in scenario.steps()]
+
+
+def _as_it_was(raw: Raw, step: Step) -> Turn:
+    """A pass whose input is there field by field."""
+    intended = raw.snapshots.intended.body or Intended()
+    listings = raw.snapshots.listings
+    instances = {provider: source.body.instances for provider, source in listings.items() if source.body}
+    fleet = Fleet(servers=intended.servers, models=intended.models, instances=instances)
+    decision = reconcile(raw.snapshots, raw.history, raw.settings, raw.now)
+    return Turn(step, fleet, raw.snapshots, raw.history, raw.settings, raw.now, Plan(), decision)
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import msgspec
@@ -61,6 +62,51 @@ def test_it_names_a_word_it_does_not_know(words: dict[str, Any], place: str) -> 
 def test_it_says_what_is_wrong_in_a_scenario(words: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         play(read(scenario(**words)))
+
+
+RAW: dict[str, Any] = {
+    "now": 1_000_000_000.0,
+    "settings": {},
+    "history": {"began_at": 1.0, "passed_at": 2.0},
+    "snapshots": {
+        name: {"interval_s": 60.0, "body": {}, "taken_at": 999_999_999.0}
+        for name in ("intended", "boxes", "vllm", "deployments", "litellm_health", "attempts")
+    },
+}
+
+
+def raw(**changed: Any) -> bytes:
+    return json.dumps(
+        {"title": "as it was", "table": ["A"], "raw": {**RAW, **changed}, "expect": {"keys": {}}}
+    ).encode()
+
+
+def test_it_plays_a_pass_field_by_field() -> None:
+    (turn,) = play(read(raw()))
+    assert differences(turn) == []
+    assert (turn.now, turn.history.began_at) == (1_000_000_000.0, 1.0)
+    intended = {"interval_s": 60.0, "taken_at": 999_999_999.0, "body": {"models": [], "servers": []}}
+    snapshots = {**RAW["snapshots"], "intended": intended}
+    assert differences(play(read(raw(snapshots=snapshots)))[0]) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "place"),
+    [
+        ({"history": {**RAW["history"], "keyz": []}}, "'keyz' at $.raw.history"),
+        ({"settings": {"treshold": 3}}, "'treshold' at $.raw.settings"),
+        ({"snapshots": {**RAW["snapshots"], "vats": {}}}, "'vats' at $.raw.snapshots"),
+    ],
+)
+def test_it_says_which_field_no_input_has(changed: dict[str, Any], place: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"no input of a pass has {place}")):
+        read(raw(**changed))
+
+
+@pytest.mark.parametrize("words", [{}, {"given": {}, "raw": RAW}, {"raw": RAW, "then": [{"after_s": 1}]}])
+def test_it_is_either_told_in_words_or_field_by_field(words: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="either given, with what comes then, or raw"):
+        read(json.dumps({"title": "both", "table": ["A"], "expect": {}, **words}).encode())
 
 
 def test_it_expects_no_action_unless_the_file_says_so() -> None:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -232,6 +233,22 @@ def test_it_recreates_an_instance_at_the_same_address(world: HeldWorld, llmao: L
     world.until(lambda: box.state(8003) == "serving", 10)
     world.destroy(HOST)
     assert world.vast.instances == {}
+
+
+def test_it_resets_a_pod_to_other_ports_that_its_listing_shows_late(llmao: Llmao) -> None:
+    with running_world(replace(RULES, runpod_lag_s=1.0), llmao_url=llmao.url) as world:
+        llmao.assign(HOST)
+        box = world.rent(HOST, {8003: free_port(HOST)}, provider="runpod")
+        world.until(lambda: box.state(8003) == "serving", 10)
+        before, pod = dict(box.public_ports), world.pod(HOST)
+        assert world.reset(HOST) == box.public_ports != before
+        assert pod.listed_ports == before
+        world.until(lambda: pod.listed_ports == box.public_ports, 10)
+        world.until(lambda: box.state(8003) == "serving", 10)
+        assert ask(f"http://{HOST}:{box.public_ports[8003]}/health").status == 200
+        assert world.vast.instances == {}
+        world.destroy(HOST)
+        assert world.runpod.pods == {}
 
 
 def test_it_serves_hundreds_at_once_without_asking() -> None:

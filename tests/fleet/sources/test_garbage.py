@@ -11,7 +11,7 @@ import pytest
 
 from fleet import clock, fetching, passes, snapshots
 from fleet.models import SourceState
-from fleet.sources import SOURCES, vast
+from fleet.sources import SOURCES, litellm_health, runpod, vast
 from reconcile.inputs import (
     Deployment,
     Deployments,
@@ -28,8 +28,9 @@ from sim.garbage import LISTING, Fault, garbage_server
 from tests.fleet.sources.conftest import MASTER_KEY, Configure
 
 pytestmark = pytest.mark.django_db
-VAST_KEY = "vast-made-up-key"
-TIMEOUT_S = 0.5
+VAST_KEY, RUNPOD_KEY = "vast-made-up-key", "rpa_made_up_key_0123"
+TIMEOUT_S = 1.0
+SLOW = "did not answer within 1 s"
 BOUND_S = 8.0  # of a fetch; slow drips and silence would last for ever
 ROWS = {"data": [{"model_name": "a", "litellm_params": {}, "model_info": {"id": "llmao-1"}}]}
 WORDS = {
@@ -40,16 +41,16 @@ WORDS = {
     Fault.NULL_LISTS: "JSON of another shape",
     Fault.NOT_AN_OBJECT: "JSON of another shape",
     Fault.BINARY: "not JSON, or not all of it",
-    Fault.SLOW_HEADERS: "did not answer within 0.5 s",
+    Fault.SLOW_HEADERS: SLOW,
     Fault.REDIRECT: "write the address that it redirects to into",
     Fault.RESET: "closed the connection before it had answered",
     Fault.HANG_UP: "closed the connection before it had answered",
-    Fault.SILENT: "did not answer within 0.5 s",
+    Fault.SILENT: SLOW,
     Fault.NOT_HTTP: "does not answer in HTTP",
     Fault.STATUS: "answers 503",
 }
 TOO_LARGE = {Fault.HUGE: "answers with more than 4 MB", Fault.SLOW_BODY: "answers with more than 4 MB"}
-DRIPS = {Fault.SLOW_BODY: "did not answer within 0.5 s"}  # where 10 MB would be let in
+DRIPS = {Fault.SLOW_BODY: SLOW}  # where 10 MB would be let in
 READ_WELL = (Fault.NUMBERS_AS_TEXT,)
 
 
@@ -71,6 +72,7 @@ def kept(name: str, body: Any, words: str) -> None:
     assert "\n" not in state.error
     assert MASTER_KEY not in state.error
     assert VAST_KEY not in state.error
+    assert RUNPOD_KEY not in state.error
 
 
 # --- vast -----------------------------------------------------------------------------------------------------------
@@ -106,6 +108,39 @@ def test_it_reads_a_listing_of_text(fault: Fault, configure: Configure, monkeypa
     ]
 
 
+# --- runpod ---------------------------------------------------------------------------------------------------------
+
+
+def read_runpod(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], bool]:
+    def read(url: str) -> bool:
+        configure(runpod={"api_key": RUNPOD_KEY, "base_url": url})
+        return fetching.fetch("runpod", waking=False)
+
+    monkeypatch.setattr(runpod, "REQUEST_TIMEOUT_S", TIMEOUT_S)
+    snapshots.publish("runpod", BEFORE, clock.now() - 60)
+    return read
+
+
+@pytest.mark.parametrize(("fault", "words"), [*WORDS.items(), *TOO_LARGE.items()])
+def test_it_keeps_the_last_pods(
+    fault: Fault, words: str, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not garbled(fault, LISTING, read_runpod(configure, monkeypatch))
+    kept("runpod", BEFORE, words)
+
+
+@pytest.mark.parametrize("fault", READ_WELL)
+def test_it_reads_pods_of_text(fault: Fault, configure: Configure, monkeypatch: pytest.MonkeyPatch) -> None:
+    ports = [{"private": 8000, "public": 41234, "type": "tcp", "ip": "203.0.113.17"}]
+    good = {"pods": [{"id": 1, "status": "RUNNING", "cost": 0.69, "runtime": {"uptime": 5, "ports": ports}}]}
+    assert garbled(fault, good, read_runpod(configure, monkeypatch))
+    listing = snapshots.latest("runpod", Listing)
+    assert listing is not None
+    assert [(each.id, each.host, each.ports, each.price_usd_h) for each in listing.instances] == [
+        ("1", "203.0.113.17", {8000: 41234}, 0.69)
+    ]
+
+
 # --- deployments ----------------------------------------------------------------------------------------------------
 
 HELD = Deployments(deployments=(Deployment(id="old", name="a", model="openai/a"),))
@@ -138,9 +173,13 @@ def test_it_reads_deployments_that_are_only_odd(fault: Fault, configure: Configu
 # --- litellm_health -------------------------------------------------------------------------------------------------
 
 
+NAMELESS = {"healthy_endpoints": [{"model_id": "x"}], "unhealthy_endpoints": []}
+
+
 @pytest.mark.parametrize("fault", list(Fault))
-def test_it_gives_no_opinion_for_garbage(fault: Fault, configure: Configure) -> None:
+def test_it_gives_no_opinion_for_garbage(fault: Fault, configure: Configure, monkeypatch: pytest.MonkeyPatch) -> None:
     """Garbage is no information about the row that was asked about, and none about the others."""
+    monkeypatch.setattr(litellm_health, "LIST_S", TIMEOUT_S)
     rows = tuple(Deployment(id=each, name=each, model="openai/a") for each in ("asked", "other"))
     snapshots.publish("deployments", Deployments(deployments=rows), clock.now())
     up = tuple(Opinion(id=row.id, state="up", asked_at=1.0) for row in rows)
@@ -151,7 +190,7 @@ def test_it_gives_no_opinion_for_garbage(fault: Fault, configure: Configure) -> 
         configure(litellm=url, timeout_s=TIMEOUT_S)
         return fetching.fetch("litellm_health", waking=False)
 
-    assert garbled(fault, {"healthy_endpoints": [{"model_id": "x"}], "unhealthy_endpoints": []}, read)
+    garbled(fault, NAMELESS, read)
     read_back = snapshots.latest("litellm_health", Opinions)
     assert read_back is not None
     asked, other = read_back.opinions
@@ -159,6 +198,22 @@ def test_it_gives_no_opinion_for_garbage(fault: Fault, configure: Configure) -> 
     assert asked.detail
     assert "\n" not in asked.detail
     assert other == up[1]
+
+
+@pytest.mark.parametrize(("fault", "words"), [(each, said) for each, said in WORDS.items() if each is not Fault.STATUS])
+def test_it_keeps_the_opinions_when_the_whole_list_is_garbage(
+    fault: Fault, words: str, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(litellm_health, "LIST_S", TIMEOUT_S)
+    before = Opinions(opinions=(Opinion(id="asked", state="up", asked_at=1.0),), whole_at=1.0)
+    snapshots.publish("litellm_health", before, clock.now() - 60)
+
+    def read(url: str) -> bool:
+        configure(litellm=url, timeout_s=TIMEOUT_S)
+        return fetching.fetch("litellm_health_list", waking=False)
+
+    assert not garbled(fault, NAMELESS, read)
+    kept("litellm_health", before, words if fault is not Fault.REDIRECT else "redirects elsewhere")
 
 
 # --- vllm -----------------------------------------------------------------------------------------------------------

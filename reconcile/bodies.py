@@ -6,8 +6,9 @@ Secrets stand as `{"secret": <keyed hash>}`: the fingerprint changes with them, 
 from __future__ import annotations
 
 import hashlib
-import json
 from typing import Any
+
+import msgspec
 
 from reconcile.identity import Key, deployment_id, provider_url, same_address
 from reconcile.inputs import Deployment, Model, Server
@@ -18,15 +19,15 @@ NOT_IN_FINGERPRINT = ("id", "llmao_body", "llmao_instance")
 NOT_IN_ADOPTED = ("model_info.llmao_body", "model_info.asf_api_base")  # the stamp of an adopted row is all it got
 
 
-def canonical(value: Any) -> str:
+def canonical(value: Any) -> bytes:
     """One spelling of a JSON value: sorted names, no blanks."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return msgspec.json.encode(value, order="sorted")
 
 
 def fingerprint(body: dict[str, Any]) -> str:
     """16 hex digits over the whole body, without its own fingerprint, the instance and the id."""
     info = {name: value for name, value in body["model_info"].items() if name not in NOT_IN_FINGERPRINT}
-    return hashlib.sha256(canonical({**body, "model_info": info}).encode()).hexdigest()[:16]
+    return hashlib.sha256(canonical({**body, "model_info": info})).hexdigest()[:16]
 
 
 def of_box(key: Key, server: Server, model: Model, url: str, *, served_id: str, instance: str) -> dict[str, Any]:

@@ -32,7 +32,7 @@ class Hold:
 def digest(kind: Kind, key: Key, row_id: str, before: Any, after: Any) -> str:
     """What an approval is bound to. No time, age or count is in it."""
     seen = canonical([kind, key.url, key.model, row_id, before, after])
-    return hashlib.sha256(seen.encode()).hexdigest()[:16]
+    return hashlib.sha256(seen).hexdigest()[:16]
 
 
 def with_status(world: World, action: Action, attempt: Attempt | None, hold: Hold | None = None) -> Action:

@@ -6,13 +6,16 @@ written (`tests/reconcile/identity.json` holds them).
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 import uuid
+from functools import lru_cache
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import msgspec
 
 ID_PREFIX = "llmao-"
+REMEMBERED = 1 << 18  # answers of functions of text that every pass asks again, for 100,000 keys
 
 
 class Key(msgspec.Struct, frozen=True, order=True):
@@ -41,6 +44,7 @@ def address_url(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
+@lru_cache(maxsize=REMEMBERED)
 def provider_url(base: str) -> str:
     """A commercial base in normal form: scheme and host lower case, no trailing `/`, one trailing `/v1` stripped.
 
@@ -71,9 +75,12 @@ def _lower_netloc(netloc: str) -> str:
 
 def same_address(one: str | None, other: str | None) -> bool:
     """Whether two api_base values mean one place: compared in normal form, so `/v1` and a slash do not count."""
-    return bool(one) and bool(other) and provider_url(one or "") == provider_url(other or "")
+    if not one or not other:
+        return False
+    return one == other or provider_url(one) == provider_url(other)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def host_of(url: str) -> str:
     """The host of a canonical or dialable URL, without brackets; "" when there is none."""
     return _split(url).hostname or ""
@@ -81,8 +88,22 @@ def host_of(url: str) -> str:
 
 def deployment_id(key: Key, *, second: bool = False) -> str:
     """The id of the key's LiteLLM row; `second` is the one that a replace alternates with."""
-    name = f"{key.url}\n{key.model}" + ("\n2" if second else "")
-    return ID_PREFIX + str(uuid.uuid5(uuid.NAMESPACE_URL, name))
+    return identifiers(key)[second]
+
+
+@lru_cache(maxsize=REMEMBERED)
+def identifiers(key: Key) -> tuple[str, str]:
+    """The two ids that a key's row can have: UUID5 of its URL and name, and of the same with a 2 behind."""
+    name = f"{key.url}\n{key.model}"
+    return _uuid5(name), _uuid5(f"{name}\n2")
+
+
+def _uuid5(name: str) -> str:
+    """`uuid.uuid5(NAMESPACE_URL, name)` as an id, without the object that makes up most of its cost."""
+    digest = hashlib.sha1(uuid.NAMESPACE_URL.bytes + name.encode(), usedforsecurity=False).digest()
+    number = int.from_bytes(digest[:16], "big") & ~(0xF000 << 64) & ~(0xC000 << 48) | (5 << 76) | (0x8000 << 48)
+    text = f"{number:032x}"
+    return f"{ID_PREFIX}{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def has_our_form(identifier: str) -> bool:
@@ -95,6 +116,7 @@ def has_our_form(identifier: str) -> bool:
         return False
 
 
+@lru_cache(maxsize=REMEMBERED)
 def box_name(url: str) -> str:
     """`host:port` of a URL, without a password in it. Never a URL: a URL on a page gets pasted."""
     return _split(url).netloc.rpartition("@")[2]

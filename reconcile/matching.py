@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from reconcile.identity import Key, address_url, deployment_id, has_our_form, provider_url
+from reconcile.identity import Key, address_url, deployment_id, has_our_form, identifiers, provider_url
 from reconcile.inputs import Deployment
 
 
@@ -33,12 +33,10 @@ class Rows:
 
     def foreign(self, key: Key, urls: Iterable[str | None]) -> tuple[Deployment, ...]:
         """Rows that are not ours with the key's name, at one of these addresses."""
+        if not self.by_address:
+            return ()
         places = sorted({provider_url(url) for url in urls if url})
         return tuple(row for place in places for row in self.by_address.get(Key(place, key.model), ()))
-
-
-def identifiers(key: Key) -> tuple[str, str]:
-    return deployment_id(key), deployment_id(key, second=True)
 
 
 def indexed(deployments: tuple[Deployment, ...], keys: Iterable[Key]) -> Rows:

@@ -9,13 +9,13 @@ from msgspec.structs import replace
 
 from reconcile import bodies, guards
 from reconcile.history import RowMemory
-from reconcile.identity import Key, box_name, same_address
+from reconcile.identity import Key, box_name, host_of, same_address
 from reconcile.inputs import Deployment
 from reconcile.join import Joined, going
 from reconcile.matching import is_ours
 from reconcile.runs import grown, long_enough
 from reconcile.view import Action, Item
-from reconcile.words import age, count
+from reconcile.words import age, count, listed
 from reconcile.world import World
 
 WINDOW_S = 600  # prunes are counted together over this long before they count as many
@@ -23,7 +23,8 @@ WINDOW_S = 600  # prunes are counted together over this long before they count a
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """A row of ours that nobody claims; `kept` is why it stays although its run is long enough."""
+    """A row of ours that nobody claims; `kept` is why it stays although its run is long enough, `undecided` says that
+    only an unread listing keeps it: it still counts among those that would go."""
 
     row: Deployment
     key: Key
@@ -31,6 +32,7 @@ class Orphan:
     memory: RowMemory
     due: bool
     kept: str
+    undecided: bool
 
 
 def counted(world: World, row: RowMemory, *, claimed: bool) -> RowMemory:
@@ -56,10 +58,10 @@ def find(world: World, joined: list[Joined], rows: dict[str, RowMemory]) -> list
 
 def actions(world: World, orphans: list[Orphan]) -> Iterator[Action]:
     """A prune for each orphan whose time has come; many at once need a person."""
-    due = [each for each in orphans if each.due and not each.kept]
-    alarm = _too_many(world, due)
-    for each in due:
-        yield _prune(world, each, alarm)
+    alarm = _too_many(world, [each for each in orphans if each.due and (each.undecided or not each.kept)])
+    for each in orphans:
+        if each.due and not each.kept:
+            yield _prune(world, each, alarm)
 
 
 def items(world: World, orphans: Iterable[Orphan]) -> Iterator[Item]:
@@ -84,13 +86,15 @@ def items(world: World, orphans: Iterable[Orphan]) -> Iterator[Item]:
 def _orphan(world: World, row: Deployment, joined: list[Joined], memory: RowMemory) -> Orphan:
     key = Key(row.llmao_key or row.api_base or "", row.name)
     interval_s = world.sources["deployments"].interval_s
+    renamed, undecided = _renamed(world, row, joined), _undecided(world, key)
     return Orphan(
         row=row,
         key=key,
         name=f"{box_name(key.url) or 'no address'}/{row.name}",
         memory=memory,
         due=_both_good(world) and long_enough(memory.orphan, world.settings.orphan_passes, interval_s),
-        kept=_renamed(world, row, joined),
+        kept=renamed or undecided,
+        undecided=bool(undecided) and not renamed,
     )
 
 
@@ -100,6 +104,15 @@ def _renamed(world: World, row: Deployment, joined: list[Joined]) -> str:
         if each.row is None and each.server and _same_place(row, each) and not _silent(world, each):
             return f"renamed? kept until {box_name(each.key.url)} serves {each.key.model}"
     return ""
+
+
+def _undecided(world: World, key: Key) -> str:
+    """Kept while a listing that could still show its host as discovered cannot be read."""
+    placed = world.placed.get(host_of(key.url))
+    unread = [name for name in world.listings if not world.counts(name)]
+    if not unread or (placed is not None and placed.once_intended):
+        return ""
+    return f"kept until the {listed(unread)} listing is read: the box may run without being in fleet.hosts"
 
 
 def _silent(world: World, joined: Joined) -> bool:
@@ -124,13 +137,13 @@ def _span_s(world: World) -> float:
 
 def _too_many(world: World, due: list[Orphan]) -> str:
     """The alarm when more than half of at least two rows would go, over ten minutes; "" otherwise."""
-    listed = {row.id for row in world.deployments if is_ours(row)}
+    present = {row.id for row in world.deployments if is_ours(row)}
     gone = {
         each.deployment_id
         for each in world.attempts.values()
         if each.kind == "prune_orphan" and each.answer == "ok" and world.now - each.sent_at < WINDOW_S
     }
-    going, all_of_ours = {each.row.id for each in due} | gone, listed | gone
+    going, all_of_ours = {each.row.id for each in due} | gone, present | gone
     if len(all_of_ours) < 2 or 2 * len(going) <= len(all_of_ours):
         return ""
     return f"config drops {len(going)} of {count(len(all_of_ours), 'deployment')}"

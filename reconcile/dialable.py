@@ -8,6 +8,7 @@ from reconcile.history import KeyMemory
 from reconcile.identity import address_url, host_of, same_address
 from reconcile.inputs import Deployment, Server
 from reconcile.inventory import Place
+from reconcile.words import provider
 from reconcile.world import World
 
 REMEMBERED_S = 24 * 3600  # a placed host's last-known address is tried this long after its last sign of life
@@ -40,7 +41,7 @@ def choose(world: World, server: Server, place: Place, memory: KeyMemory, row: D
 def _disagreement(pinned: int, place: Place) -> str:
     if place.public_port in (None, pinned):
         return ""
-    return f"pinned to port {pinned}, while the {place.shown.provider} listing says {place.public_port}"
+    return f"pinned to port {pinned}, while the {provider(place.shown.provider)} listing says {place.public_port}"
 
 
 def _last_known(
@@ -70,7 +71,8 @@ def _unmapped(place: Place) -> str:
         return f"instances {' and '.join(place.rivals)} both map this port on one IP, and neither is known to be ours"
     shown = place.shown
     if shown.state == "listed":
-        return f"the {shown.provider} listing has it {shown.status or 'without a status'}, with no mapping of this port"
+        status = shown.status or "without a status"
+        return f"the {provider(shown.provider)} listing has it {status}, with no mapping of this port"
     return ""
 
 
@@ -79,6 +81,6 @@ def _unplaced(world: World, place: Place) -> str:
     if unmapped := _unmapped(place):
         return unmapped
     if shown.state == "unread":
-        waiting = [name for name in world.listings if not world.counts(name)]
-        return f"no current {' or '.join(waiting) or shown.provider} listing, pin or last-known address"
-    return f"not in the {shown.provider} listing, and no pin or last-known address"
+        waiting = [provider(name) for name in world.listings if not world.counts(name)]
+        return f"no current {' or '.join(waiting) or provider(shown.provider)} listing, pin or last-known address"
+    return f"not in the {provider(shown.provider)} listing, and no pin or last-known address"

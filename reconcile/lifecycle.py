@@ -73,7 +73,7 @@ def of_provider(world: World, joined: Joined, row: RowMemory | None) -> Verdict:
 
 
 def _answers(world: World, joined: Joined) -> str:
-    open_note = ", and takes any key, as fleet.open_servers allows" if joined.server and _open(joined) else ""
+    open_note = ", and takes any key, as fleet.open_servers allows" if _open(joined) else ""
     return _with_note(joined, f"answers at {_dialled(joined)}, probed {ago(joined.probe.at, world.now)}{open_note}")
 
 

@@ -12,7 +12,7 @@ from reconcile.lifecycle import Verdict
 from reconcile.matching import is_ours
 from reconcile.skew import satisfied_by, skews
 from reconcile.view import Action, DeploymentView, OpinionView, ProbeView, Record
-from reconcile.words import age
+from reconcile.words import age, provider
 from reconcile.world import World
 
 
@@ -123,7 +123,7 @@ def _reason(world: World, joined: Joined, verdict: Verdict, skew: tuple[str, ...
 
 
 def unlisted_sentence(world: World, host: HostMemory) -> str:
-    """`not in the vast listing for 12 min; remove it from fleet.hosts`."""
-    provider = world.placed[host.host].provider if host.host in world.placed else "provider's"
+    """`not in the Vast listing for 12 min; remove it from fleet.hosts`."""
+    placed = provider(world.placed[host.host].provider)
     since = host.absences.first if host.absences else host.read_at
-    return f"not in the {provider} listing for {age(world.now - since)}; remove it from fleet.hosts when it is gone"
+    return f"not in the {placed} listing for {age(world.now - since)}; remove it from fleet.hosts when it is gone"

@@ -17,6 +17,11 @@ def ago(then: float | None, now: float) -> str:
     return "never" if then is None else f"{age(now - then)} ago"
 
 
+def provider(name: str) -> str:
+    """A GPU provider as its users write it: `Vast`, `RunPod`."""
+    return {"vast": "Vast", "runpod": "RunPod"}.get(name, name)
+
+
 def count(number: int, one: str, many: str = "") -> str:
     """`1 probe`, `3 probes`."""
     return f"{number} {one if number == 1 else many or one + 's'}"

@@ -9,7 +9,7 @@ import pytest
 from django.db import connections
 from django.test import Client
 
-from fleet import contacts
+from fleet import clock, contacts
 from fleet.models import BoxContact, ServedConfig
 from tests.fleet.config.files import with_fleet, write
 
@@ -95,9 +95,12 @@ def test_it_wakes_the_loop_only_for_news(config: Path, django_capture_on_commit_
 def test_it_asks_for_the_boxes_source(config: Path, django_capture_on_commit_callbacks: Any) -> None:
     with django_capture_on_commit_callbacks() as (*callbacks,):
         pass
+    before = clock.now()
     with django_capture_on_commit_callbacks() as callbacks:
         ask()
-    assert callbacks[0].args == ("fleet.fetch", "a box asked", "boxes")
+    *task, since = callbacks[0].args
+    assert task == ["fleet.fetch", "a box asked", "boxes"]
+    assert before <= since <= clock.now(), "a reading that began before it asked does not know of it"
 
 
 @pytest.mark.django_db

@@ -22,6 +22,7 @@ class KeyExpected(Words):
     misses: int | UnsetType = UNSET
     probe: str | UnsetType = UNSET
     probe_says: str | UnsetType = UNSET
+    provider: str | UnsetType = UNSET
     inventory: str | UnsetType = UNSET
     unlisted: bool = False
     litellm: str | UnsetType = UNSET

@@ -122,6 +122,7 @@ def _record(record: Record, words: KeyExpected) -> Iterator[str]:
         "differing": tuple(map(_short, row.differing)) if row else (),
         "misses": record.misses,
         "probe": record.probe.state,
+        "provider": record.provider,
         "inventory": record.inventory.state if record.inventory else "",
         "unlisted": record.unlisted,
         "litellm": record.litellm_health.state,

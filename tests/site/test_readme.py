@@ -59,6 +59,6 @@ def test_it_shows_the_two_commands_on_the_first_screen() -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_it_links_to_files_that_exist(document: Path) -> None:
-    links = re.findall(r"\]\(([^)#]+)\)", document.read_text())
+    links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", document.read_text())
     missing = [link for link in links if "://" not in link and not (document.parent / link).exists()]
     assert missing == []

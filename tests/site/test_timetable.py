@@ -50,7 +50,7 @@ def run(timetable: Timetable, seconds: float) -> None:
 
 
 def test_it_sends_one_fetch_a_source_and_the_tick(app: Celery, intervals: dict[str, float]) -> None:
-    run(Timetable(app), 0.1)
+    run(Timetable(app), 1.5)
     messages = {(each["task"], *each["args"]) for each in sent(app)}
     assert messages == {("fleet.fetch", "vast"), ("fleet.fetch", "vllm"), ("fleet.tick",)}
 

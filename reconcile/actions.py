@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reconcile import bodies, guards
+from reconcile import bodies, guards, replacing
 from reconcile.adoption import adoptable, candidates, stamp
 from reconcile.guards import Hold
 from reconcile.identity import Key, box_name, deployment_id
@@ -47,7 +47,10 @@ def wanted(world: World, joined: Joined, verdict: Verdict, anyone_answers: bool)
     if joined.failed and missed_enough(world, joined):
         return _delete(world, joined, row, verdict, anyone_answers)
     if joined.body and joined.differing and (joined.server is None or joined.ok) and not joined.drained:
-        return _update(world, joined, row, joined.body)
+        return _change(world, joined, row, joined.body)
+    if old := replacing.replaced(world, joined):
+        change = Change("delete_litellm", "replaced by a row without it", "replaced", "R69", before=bodies.shown(old))
+        return _action(world, joined, change, row_id=old.id)
     return None
 
 
@@ -112,6 +115,16 @@ def _drain(world: World, joined: Joined, row: Deployment) -> Action:
     why = "the key is drained" if joined.drained else "the key is no longer drained"
     before, after = {"blocked": row.blocked}, {"blocked": joined.drained}
     return _action(world, joined, Change(kind, why, "drained", "R66", before=before, after=after))
+
+
+def _change(world: World, joined: Joined, row: Deployment, body: dict[str, Any]) -> Action:
+    """An update, or where something must go that no merge can clear, the first half of a replace."""
+    if not replacing.leftover(row, joined):
+        return _update(world, joined, row, body)
+    other = replacing.other_id(joined, row)
+    after = bodies.with_id(body, other)
+    change = Change("add_litellm", replacing.reason(row, joined), "replaced", "R69", after=after)
+    return _action(world, joined, change, row_id=other)
 
 
 def _update(world: World, joined: Joined, row: Deployment, body: dict[str, Any]) -> Action:

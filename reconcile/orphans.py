@@ -13,6 +13,7 @@ from reconcile.identity import Key, box_name, host_of, same_address
 from reconcile.inputs import Deployment
 from reconcile.join import Joined, going
 from reconcile.matching import is_ours
+from reconcile.replacing import being_replaced
 from reconcile.runs import grown, long_enough
 from reconcile.view import Action, Item
 from reconcile.words import age, count, listed
@@ -52,6 +53,7 @@ def _both_good(world: World) -> bool:
 def find(world: World, joined: list[Joined], rows: dict[str, RowMemory]) -> list[Orphan]:
     """Our rows that are no key's own: unclaimed ones, and further ones of a key."""
     own = {each.row.id for each in joined if each.row}
+    own |= {old.id for each in joined if (old := being_replaced(each))}
     found = (row for row in world.deployments if is_ours(row) and row.id not in own and not going(world, row))
     return [_orphan(world, row, joined, rows[row.id]) for row in found if row.id in rows]
 

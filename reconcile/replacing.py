@@ -34,7 +34,7 @@ def replaced(world: World, joined: Joined) -> Deployment | None:
     """The old row, when the new one is listed and right and the time is over in which a replica may not know it."""
     if joined.row is None or joined.differing or joined.going or joined.row.id not in world.rows:
         return None
-    if joined.server and not joined.ok:  # only a good probe tells what the row should be
+    if joined.server and not (joined.ok and world.good("vllm")):  # only a good probe tells what the row should be
         return None
     attempt = world.attempts.get(joined.row.id)
     if attempt and world.now - written_at(attempt) < world.settings.settle_s:

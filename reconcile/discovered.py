@@ -62,8 +62,8 @@ def _known_models(world: World) -> dict[str, str]:
 
 def _serving(world: World, base: str, url: str) -> str:
     """The model of models.yaml that a probe of this URL found there, by its served name before other ids."""
-    probe = world.probes.get(base)
-    if probe is None or probe.url != url or box_name(base) not in world.intended.discovered_key_hashes:
+    probe, key_hash = world.probes.get(base), world.intended.discovered_key_hashes.get(box_name(base))
+    if probe is None or probe.url != url or key_hash is None or probe.key_hash not in ("", key_hash):
         return ""
     if world.now - probe.at > world.stale_after(world.sources["vllm"].interval_s):
         return ""

@@ -189,6 +189,7 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
     latency_ms: float | None = None
     wrong_key_status: int | None = None
     wrong_key_at: float | None = None
+    key_hash: str = ""  # keyed hash of the key that was presented; "" when not noted
     last_answered_at: float | None = None  # when /health and /v1/models were both last answered 200 at this url
 
 

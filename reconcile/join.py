@@ -156,12 +156,15 @@ def provider(world: World, rows: Rows, model: Model) -> Joined:
 def _probed(
     world: World, server: Server, model: Model | None, url: str | None, changed_at: float
 ) -> tuple[ProbeView, bool]:
-    """The newest probe as judged, and whether it counts: fresh, of today's dialable URL and of the present instance."""
+    """The newest probe as judged, and whether it counts: fresh, of today's dialable URL, with
+    today's key and of the present instance."""
     probe = world.probes.get(address_url(server.host, server.listen_port))
     if probe is None:
         return ProbeView(state="never"), False
     if probe.url != url:
         return ProbeView(state="other_url", at=probe.at, url=probe.url), False
+    if probe.key_hash not in ("", server.key_hash):
+        return ProbeView(state="other_key", at=probe.at, url=probe.url), False
     if world.now - probe.at > world.stale_after(world.sources["vllm"].interval_s) or probe.at < changed_at:
         return ProbeView(state="stale", at=probe.at, url=probe.url), False
     return judge(probe, model, open_allowed=server.open_allowed), True

@@ -111,7 +111,11 @@ def _why(joined: Joined) -> str:
 
 
 def _stale(joined: Joined) -> str:
-    states = {"other_url": " (the last was of another address)", "stale": " (the last is too old)"}
+    states = {
+        "other_url": " (the last was of another address)",
+        "other_key": " (the last was with another key)",
+        "stale": " (the last is too old)",
+    }
     return states.get(joined.probe.state, "")
 
 

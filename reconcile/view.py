@@ -16,7 +16,7 @@ from reconcile.settings import Permission
 Lifecycle = Literal["Healthy", "Unhealthy", "Awaiting", "Loading", "Stalled", "Unknown", "Configured"]
 Status = Literal["ready", "settling", "backing_off", "held", "needs_human", "parked", "observed"]
 SourceState = Literal["fresh", "stale", "failed", "unread", "future"]
-ProbeState = Literal["ok", "not_ok", "unreached", "open", "never", "stale", "other_url", "not_probed"]
+ProbeState = Literal["ok", "not_ok", "unreached", "open", "never", "stale", "other_url", "other_key", "not_probed"]
 ModelStatus = Literal["Available", "Degraded", "Unavailable"]
 Privacy = Literal["Private", "External", "Mixed", "Unknown"]
 

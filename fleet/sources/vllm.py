@@ -47,11 +47,12 @@ _KINDS: dict[http.Kind, Failure] = {
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A server to ask, with its key; `before` is the last probe of the same URL."""
+    """A server to ask, with its key; `before` is the last probe of the same URL, `key_hash` what stands for the key."""
 
     target: Target
     key: str
     before: Probe | None
+    key_hash: str = ""
 
 
 def fetch(view: View) -> Probes:
@@ -59,11 +60,13 @@ def fetch(view: View) -> Probes:
     settings = configuration()
     last = snapshots.latest("vllm", Probes)
     before = {(each.base, each.url): each for each in last.probes} if last else {}
-    jobs = [
-        Job(each, keys.server_key(settings, each.host, each.listen_port), before.get((each.base, each.url)))
-        for each in _dialable(settings, view.targets)
-    ]
+    jobs = [_job(settings, each, before.get((each.base, each.url))) for each in _dialable(settings, view.targets)]
     return Probes(probes=probe(jobs, settings.fleet.health_timeout_s, clock.now()) if jobs else ())
+
+
+def _job(settings: Config, target: Target, before: Probe | None) -> Job:
+    place = (target.host, target.listen_port)
+    return Job(target, keys.server_key(settings, *place), before, keys.server_key_hash(settings, *place))
 
 
 def probe(jobs: Iterable[Job], timeout_s: float, now: float) -> tuple[Probe, ...]:
@@ -129,6 +132,7 @@ class Prober:
             base=job.target.base,
             url=job.target.url,
             at=self._now(),
+            key_hash=job.key_hash,
             last_answered_at=job.before.last_answered_at if job.before else None,
         )
         try:

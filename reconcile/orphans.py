@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -54,8 +54,9 @@ def find(world: World, joined: list[Joined], rows: dict[str, RowMemory]) -> list
     """Our rows that are no key's own: unclaimed ones, and further ones of a key."""
     own = {each.row.id for each in joined if each.row}
     own |= {old.id for each in joined if (old := being_replaced(each))}
+    further = {row.id for each in joined for row in each.ours}
     found = (row for row in world.deployments if is_ours(row) and row.id not in own and not going(world, row))
-    return [_orphan(world, row, joined, rows[row.id]) for row in found if row.id in rows]
+    return [_orphan(world, row, () if row.id in further else joined, rows[row.id]) for row in found if row.id in rows]
 
 
 def actions(world: World, orphans: list[Orphan]) -> Iterator[Action]:
@@ -85,10 +86,11 @@ def items(world: World, orphans: Iterable[Orphan]) -> Iterator[Item]:
         )
 
 
-def _orphan(world: World, row: Deployment, joined: list[Joined], memory: RowMemory) -> Orphan:
+def _orphan(world: World, row: Deployment, heirs: Sequence[Joined], memory: RowMemory) -> Orphan:
+    """`heirs`: keys that a row may wait for; a further row of a current key waits for none."""
     key = Key(row.llmao_key or row.api_base or "", row.name)
     interval_s = world.sources["deployments"].interval_s
-    renamed, undecided = _renamed(world, row, joined), _undecided(world, key)
+    renamed, undecided = _renamed(world, row, heirs), _undecided(world, key)
     return Orphan(
         row=row,
         key=key,
@@ -100,9 +102,9 @@ def _orphan(world: World, row: Deployment, joined: list[Joined], memory: RowMemo
     )
 
 
-def _renamed(world: World, row: Deployment, joined: list[Joined]) -> str:
+def _renamed(world: World, row: Deployment, heirs: Sequence[Joined]) -> str:
     """Kept while its URL is that of a current key without a row, and the address is not known to be silent."""
-    for each in joined:
+    for each in heirs:
         if each.row is None and each.server and _same_place(row, each) and not _silent(world, each):
             return f"renamed? kept until {box_name(each.key.url)} serves {each.key.model}"
     return ""

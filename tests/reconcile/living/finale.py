@@ -80,12 +80,14 @@ def ends_right(world: World) -> None:
 
 def _wrong_keys(world: World, last: Passed) -> Iterator[str]:
     plane = world.plane
+    shown = {each.deployment_id for each in last.decision.plan.actions}  # many prunes at once wait for a person
     for wish in plane.wishes.servers.values():
         if wish.host in plane.house.retired or not _certain(world, wish):
             continue
         rows = [row for row in plane.litellm.store.values() if is_ours(row) and _of(row, wish.key)]
-        leads = [row for row in world.watch.usable(wish.key) if row.db_model or not rows]
+        leads = list(world.watch.usable(wish.key))
         theirs = [row for row in plane.litellm.store.values() if not is_ours(row) and row.name == wish.model]
+        theirs += [row for row in rows if row.params.get("api_key") == "sk-other"]  # adopted, and the key stays as it was
         drained = wish.key in plane.house.drained
         if drained:
             if any(not row.blocked for row in rows):
@@ -97,7 +99,7 @@ def _wrong_keys(world: World, last: Passed) -> Iterator[str]:
                 yield f"{wish.key} serves, is not drained and its row is blocked"
         elif any(not plane.litellm.serves(row, asking=False) for row in rows) and _anybody(last):
             yield f"{wish.key} serves nobody and still has a row"
-        if len(rows) > 1:
+        if len([row for row in rows if row.id not in shown]) > 1:
             yield f"{wish.key} has {len(rows)} rows"
 
 

@@ -106,7 +106,11 @@ class OfLiteLLM(Happenings):
         host, port = place
         wish, box = self.world.plane.wishes.servers[place], self.box(host)
         public = box.ports.get(port, port) if box else port
-        where = {"listen": f"http://{host}:{port}/v1", "public": f"http://{host}:{public}/v1", "else": "http://192.0.2.9:1"}
+        where = {
+            "listen": f"http://{host}:{port}/v1",
+            "public": f"http://{host}:{public}/v1",
+            "else": "http://192.0.2.9:1",
+        }
         served = self.world.plane.wishes.names[wish.model]
         key = self.world.plane.wishes.key_of(host, port) if right else "sk-other"
         self.put(self.world.by_hand(wish.model, where[at], served, key, db_model=not file))

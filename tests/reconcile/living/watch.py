@@ -91,9 +91,7 @@ class Watch:
     def _note_truth(self, passed: Passed) -> None:
         """Since when each wanted server has truly answered us and LiteLLM, at one address."""
         truth = {wish.key: self._truly(wish.key) for wish in self.plane.wishes.servers.values()}
-        self.served_since = {
-            key: self.served_since.get(key, passed.now) for key, answers in truth.items() if answers
-        }
+        self.served_since = {key: self.served_since.get(key, passed.now) for key, answers in truth.items() if answers}
 
     def _truly(self, key: Key) -> bool:
         return any(True for _ in self.usable(key))
@@ -105,7 +103,9 @@ class Watch:
             url = str(row.params.get("api_base") or "").removesuffix("/v1")
             if row.name == key.model and litellm.serves(row, asking=False):
                 model = str(row.params["model"]).partition("/")[2]
-                if truth.leads_to(url, key.url) and truth.works("llmao", url, row.params.get("api_key"), model, asking=False):
+                if truth.leads_to(url, key.url) and truth.works(
+                    "llmao", url, row.params.get("api_key"), model, asking=False
+                ):
                     yield row
 
     # --- what may be sent -----------------------------------------------------------------------------------------
@@ -137,7 +137,9 @@ class Watch:
                 misses.append(probe.at)
         n, interval_s = passed.settings.health_fail_threshold, passed.snapshots.vllm.interval_s
         spans("law 7", misses, n, interval_s)
-        long = (at for number, at in enumerate(misses, 1) if number >= n and at - misses[0] >= 0.9 * (n - 1) * interval_s)
+        long = (
+            at for number, at in enumerate(misses, 1) if number >= n and at - misses[0] >= 0.9 * (n - 1) * interval_s
+        )
         return misses[0], next(long)
 
     def _second_opinion(self, action: Action, passed: Passed, first: float, last: float) -> None:
@@ -179,7 +181,11 @@ class Watch:
         """Law 4, told from the truth: a row that has served for longer than any evidence can be old stays, unless the
         key has another one."""
         intended = passed.snapshots.intended.body
-        wanted = {Key(address_url(each.host, each.listen_port), each.model) for each in intended.servers} if intended else set()
+        wanted = (
+            {Key(address_url(each.host, each.listen_port), each.model) for each in intended.servers}
+            if intended
+            else set()
+        )
         patience_s = (passed.settings.health_fail_threshold + 2) * 15 + passed.settings.settle_s
         for key, since in self.served_since.items():
             if key in wanted and passed.now - since > patience_s:
@@ -210,7 +216,10 @@ class Watch:
 
 def plain(params: dict[str, Any]) -> dict[str, Any]:
     """Parameters as LiteLLM gets them: in this world a secret is its own hash."""
-    return {name: value["secret"] if isinstance(value, dict) and "secret" in value else value for name, value in params.items()}
+    return {
+        name: value["secret"] if isinstance(value, dict) and "secret" in value else value
+        for name, value in params.items()
+    }
 
 
 def believed(source: Source[Any], passed: Passed) -> bool:

@@ -7,7 +7,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reconcile import bodies, guards
+from reconcile import bodies, guards, replacing
+from reconcile.adoption import adoptable, candidates, stamp
 from reconcile.guards import Hold
 from reconcile.identity import Key, box_name, deployment_id
 from reconcile.inputs import Deployment, Kind
@@ -38,14 +39,25 @@ def wanted(world: World, joined: Joined, verdict: Verdict, anyone_answers: bool)
     """The key's write with its status. Only called while the deployments snapshot counts and its fetch was good."""
     row = joined.row
     if row is None:
-        return _add(world, joined) if _may_add(world, joined) else None
+        return _wanted_without_row(world, joined)
     if joined.going:
         return _add(world, joined) if _may_add(world, joined) else _still_going(world, joined, row)
+    if row.blocked != joined.drained and joined.memory.drained:
+        return _drain(world, joined, row)
     if joined.failed and missed_enough(world, joined):
         return _delete(world, joined, row, verdict, anyone_answers)
-    if joined.body and joined.differing and (joined.server is None or joined.ok):
-        return _update(world, joined, row, joined.body)
+    if joined.body and joined.differing and (joined.server is None or joined.ok) and not joined.drained:
+        return _change(world, joined, row, joined.body)
+    if old := replacing.replaced(world, joined):
+        change = Change("delete_litellm", "replaced by a row without it", "replaced", "R69", before=bodies.shown(old))
+        return _action(world, joined, change, row_id=old.id)
     return None
+
+
+def _wanted_without_row(world: World, joined: Joined) -> Action | None:
+    if stranger := adoptable(joined):
+        return _adopt(world, joined, stranger)
+    return _add(world, joined) if _may_add(world, joined) else None
 
 
 def why_not_added(world: World, joined: Joined) -> str:
@@ -60,13 +72,8 @@ def why_not_added(world: World, joined: Joined) -> str:
     return ""
 
 
-def blocking_rows(joined: Joined) -> tuple[str, ...]:
-    """Ids of database rows that are not ours at the key's name and address: nothing is added beside them."""
-    return tuple(row.id for row in joined.foreign if row.db_model)
-
-
 def _may_add(world: World, joined: Joined) -> bool:
-    if joined.body is None or satisfied_by(joined) or blocking_rows(joined):
+    if joined.body is None or satisfied_by(joined) or candidates(joined):
         return False
     return (joined.server is None or joined.ok) and not why_not_added(world, joined)
 
@@ -81,8 +88,43 @@ def _add(world: World, joined: Joined) -> Action:
     if seen and not deleted:
         reason += f"; somebody removed the row, which was last listed {ago(seen.last_listed, world.now)}"
         return _action(world, joined, Change("add_litellm", reason, "revert", "R21", after=joined.body))
+    if not joined.intended:
+        reason += "; it is not in fleet.hosts"
+        return _action(world, joined, Change("add_litellm", reason, "new", "R29", after=joined.body))
     rule = "R04" if joined.server else "R24"
     return _action(world, joined, Change("add_litellm", reason, "new", rule, after=joined.body))
+
+
+def _adopt(world: World, joined: Joined, stranger: Deployment) -> Action:
+    reason = f"LiteLLM's row {stranger.id} is what this key wants, and our probe with its key is ok: it is taken over"
+    change = Change(
+        "update_litellm",
+        reason,
+        "adopted",
+        "R18",
+        before={"model_info.llmao_key": None},
+        after=stamp(joined),
+        fields=("model_info.llmao_key",),
+    )
+    return _action(world, joined, change, row_id=stranger.id)
+
+
+def _drain(world: World, joined: Joined, row: Deployment) -> Action:
+    """Take the row out of traffic, or put back what we took out."""
+    kind: Kind = "block" if joined.drained else "unblock"
+    why = "the key is drained" if joined.drained else "the key is no longer drained"
+    before, after = {"blocked": row.blocked}, {"blocked": joined.drained}
+    return _action(world, joined, Change(kind, why, "drained", "R66", before=before, after=after))
+
+
+def _change(world: World, joined: Joined, row: Deployment, body: dict[str, Any]) -> Action:
+    """An update, or where something must go that no merge can clear, the first half of a replace."""
+    if not replacing.leftover(row, joined):
+        return _update(world, joined, row, body)
+    other = replacing.other_id(joined, row)
+    after = bodies.with_id(body, other)
+    change = Change("add_litellm", replacing.reason(row, joined), "replaced", "R69", after=after)
+    return _action(world, joined, change, row_id=other)
 
 
 def _update(world: World, joined: Joined, row: Deployment, body: dict[str, Any]) -> Action:
@@ -104,7 +146,7 @@ def _update(world: World, joined: Joined, row: Deployment, body: dict[str, Any])
         cause,
         rule,
         before={name: have[name] for name in joined.differing},
-        after=bodies.with_id(body, row.id),
+        after=bodies.with_id(body, row.id) if row.llmao_body else bodies.only(body, joined.differing),
         fields=joined.differing,
     )
     return _action(world, joined, change)
@@ -150,15 +192,18 @@ def _spared(delete: Action, name: str) -> Action:
     return replace(delete, status="held", reason=why)
 
 
-def _action(world: World, joined: Joined, change: Change, hold: Hold | None = None) -> Action:
-    row_id = deployment_id(joined.key) if change.kind == "add_litellm" else joined.row_id
+def _action(
+    world: World, joined: Joined, change: Change, hold: Hold | None = None, *, row_id: str | None = None
+) -> Action:
+    row_id = row_id or (deployment_id(joined.key) if change.kind == "add_litellm" else joined.row_id)
+    discovered = change.kind == "add_litellm" and not joined.intended
     action = Action(
         kind=change.kind,
         key=joined.key,
         name=joined.name,
         deployment_id=row_id,
         reason=change.reason,
-        policy=world.settings.permission(change.kind),
+        policy=world.settings.permission("add_discovered" if discovered else change.kind),
         status="ready",
         digest=guards.digest(change.kind, joined.key, row_id, change.before, change.after),
         before=change.before,

@@ -65,6 +65,18 @@ def _body(key: Key, model: Model, params: dict[str, Any], url: str, instance: st
     return body
 
 
+def only(body: dict[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
+    """The part of a body that has these fields: what an adopted row is sent, so that the rest stays as it was."""
+    part: dict[str, Any] = {}
+    for field in fields:
+        section, _, name = field.partition(".")
+        if name:
+            part.setdefault(section, {})[name] = body[section][name]
+        else:
+            part[section] = body[section]
+    return part
+
+
 def with_id(body: dict[str, Any], identifier: str) -> dict[str, Any]:
     """The same body for another row of the key."""
     return {**body, "model_info": {**body["model_info"], "id": identifier}}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from reconcile import actions, guards, items, join, lifecycle, matching, memory, orphans, records, rollup
+from reconcile import actions, discovered, guards, items, join, lifecycle, matching, memory, orphans, records, rollup
 from reconcile.history import History, HostMemory, KeyMemory, RowMemory
 from reconcile.identity import Key, address_url, box_name
 from reconcile.inputs import Deployment, Server, Snapshots
@@ -42,7 +42,8 @@ def reconcile(snapshots: Snapshots, history: History, settings: Settings, now: f
     claimed = set(row_keys) | {row.id for each in joined for row in each.foreign}
     unclaimed = tuple(row for row in world.deployments if row.id not in claimed)
     shown = tuple(
-        records.of_key(world, each, verdict, planned.get(each.key), hosts.get(each.host)) for each, verdict in verdicts
+        records.of_key(world, each, verdict, planned.get(each.key), (hosts.get(each.host), rows.get(each.row_id)))
+        for each, verdict in verdicts
     )
     view = View(
         records=tuple(sorted((*shown, *(records.of_row(world, row) for row in unclaimed)), key=_record_order)),
@@ -54,14 +55,19 @@ def reconcile(snapshots: Snapshots, history: History, settings: Settings, now: f
     )
     prunes = orphans.actions(world, strays) if _may_plan(world) else ()
     ordered = tuple(sorted((*planned.values(), *prunes), key=_action_order))
-    standing = (*_general_items(world, joined), *_record_items(shown, joined), *_row_items(world, hosts, unclaimed))
+    standing = (
+        *_general_items(world, joined, ordered),
+        *_record_items(shown, joined),
+        *_row_items(world, hosts, unclaimed),
+    )
     found = tuple(sorted((*standing, *orphans.items(world, strays), *_action_items(world, ordered)), key=items.order))
     return Decision(view, Plan(mode=settings.mode, actions=ordered, items=found), _history(world, joined, hosts, rows))
 
 
 def _joined(world: World) -> list[Joined]:
     """Every key that somebody wants, with its evidence; self-hosted first, each in the order of its name."""
-    servers = sorted(world.intended.servers, key=lambda each: (each.host, each.listen_port, each.model))
+    wanted = (*world.intended.servers, *discovered.servers(world))
+    servers = sorted(wanted, key=lambda each: (each.host, each.listen_port, each.model))
     bought = sorted((model for model in world.intended.models if not model.self_hosted), key=join.model_key)
     keys = [*map(join.server_key, servers), *map(join.model_key, bought)]
     rows = matching.indexed(world.deployments, keys)
@@ -97,7 +103,7 @@ def _rows(world: World, joined: list[Joined], keys: dict[str, Key]) -> dict[str,
     listed = {
         row.id: orphans.counted(
             world,
-            memory.of_row(world, row.id, keys.get(row.id), opinions.get(row.id)),
+            memory.of_row(world, row, keys.get(row.id), opinions.get(row.id)),
             claimed=row.id in own or not matching.is_ours(row),
         )
         for row in world.deployments
@@ -158,13 +164,14 @@ def _early(world: World, joined: list[Joined]) -> tuple[str, ...]:
     return tuple(sorted(name for name in missing if name in world.listings))
 
 
-def _general_items(world: World, joined: list[Joined]) -> Iterator[Item]:
-    wanted = {each.host for each in joined}
+def _general_items(world: World, joined: list[Joined], planned: tuple[Action, ...]) -> Iterator[Item]:
+    wanted = {each.host for each in joined if each.intended}
     yield from items.of_configurations(world)
     yield from items.of_sources(world)
     yield from items.of_unknown_boxes(world, wanted)
     yield from items.of_contacts(world, wanted)
     yield from items.of_ended_approvals(world)
+    yield from items.of_approvals(world, planned)
 
 
 def _record_items(shown: tuple[Record, ...], joined: list[Joined]) -> Iterator[Item]:
@@ -189,7 +196,9 @@ def _history(
 ) -> History:
     keys: dict[Key, KeyMemory] = {each.key: each.memory for each in joined}
     by_host = index((each for each in joined if each.host), lambda each: each.host)
-    places = {host: [each.place for each in found] for host, found in by_host.items()}
+    places = {
+        host: ([each.place for each in found], any(each.intended for each in found)) for host, found in by_host.items()
+    }
     return History(
         began_at=world.began_at,
         passed_at=world.now,

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from reconcile.bodies import canonical
 from reconcile.history import KeyMemory
 from reconcile.identity import Key, box_name
-from reconcile.inputs import Attempt, Kind, Opinion
+from reconcile.inputs import Approval, Attempt, Kind, Opinion
 from reconcile.join import DELETES, Joined, written_at
 from reconcile.runs import long_enough
 from reconcile.settings import Settings
@@ -22,6 +22,8 @@ from reconcile.world import World
 BACKOFF_FIRST_S, BACKOFF_MOST_S = 5, 600
 ASK_FIRST_S, ASK_MOST_S = 60, 600
 OPINION_LASTS_S = 2 * ASK_MOST_S
+APPROVAL_S = 24 * 3600  # an approval that nothing carried out dies
+PARK_AFTER = 5  # refusals in a row of one and the same write
 RETURN_MOST = 40  # ok probes in a row before a key that was removed for health again and again returns
 
 
@@ -54,6 +56,8 @@ def _status(
         return "observed", None
     if attempt and not resume and _settling(world, action, attempt):
         return "settling", written_at(attempt) + world.settings.settle_s
+    if attempt and parked(action, attempt):
+        return "parked", None
     retry_at = next_try(attempt)
     if retry_at is not None and world.now < retry_at:
         return "backing_off", retry_at
@@ -77,6 +81,13 @@ def _settling(world: World, action: Action, attempt: Attempt) -> bool:
     return same and world.now - written_at(attempt) < world.settings.settle_s
 
 
+def parked(action: Action, attempt: Attempt) -> bool:
+    """Refused five times in a row: not sent again until what it would write changes, or a person presses Retry (which
+    forgets the refusals)."""
+    same = attempt.kind == action.kind and attempt.after == action.after
+    return same and attempt.answer == "refused" and attempt.refusals >= PARK_AFTER
+
+
 def next_try(attempt: Attempt | None) -> float | None:
     """When a refused row may be written again: 5 s after the first refusal, doubling, at most 10 min."""
     if attempt is None or attempt.answer != "refused":
@@ -90,15 +101,20 @@ def _approver(world: World, action: Action, attempt: Attempt | None) -> str:
     standing = [
         (approval.at, approval.by)
         for approval in world.intended.approvals
-        if approval.digest == action.digest and not _spent(approval.at, action.digest, attempt)
+        if approval.digest == action.digest and counts(world, approval) and not _spent(approval, attempt)
     ]
     return min(standing)[1] if standing else ""
 
 
-def _spent(approved_at: float, approved: str, attempt: Attempt | None) -> bool:
-    if attempt is None or attempt.digest != approved or attempt.answer != "ok":
+def counts(world: World, approval: Approval) -> bool:
+    """Whether the approval still lives: it dies after 24 hours."""
+    return world.now - approval.at < APPROVAL_S
+
+
+def _spent(approval: Approval, attempt: Attempt | None) -> bool:
+    if attempt is None or attempt.digest != approval.digest or attempt.answer != "ok":
         return False
-    return (attempt.answered_at or attempt.sent_at) >= approved_at
+    return (attempt.answered_at or attempt.sent_at) >= approval.at
 
 
 # --- the second opinion ---------------------------------------------------------------------------------------
@@ -115,6 +131,8 @@ def opinion_of_run(world: World, joined: Joined) -> Opinion | None:
 
 def hold_of_delete(world: World, joined: Joined, anyone_answers: bool) -> Hold | None:
     """Why the removal for health waits; None when LiteLLM agrees, or had no information for long enough."""
+    if joined.drained:
+        return Hold("the key is drained, so its row stays until it is put back")
     if not world.good("vllm"):
         return Hold("the last round of probes failed, so the next one decides")
     opinion = opinion_of_run(world, joined)

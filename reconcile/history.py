@@ -34,6 +34,8 @@ class KeyMemory(msgspec.Struct, frozen=True, kw_only=True):
     instance: str | None = None
     removals: tuple[float, ...] = ()
     delete_wanted_since: float | None = None
+    discovered: bool = False  # nobody intended it: the instance was found serving
+    drained: bool = False  # it was in maintenance, so a block of its row is ours to undo
     first_asked: float | None = None  # LiteLLM's first opinion in the present run of misses
     last_up: float | None = None  # its newest opinion "up" in the present run of misses
 
@@ -57,7 +59,8 @@ class RowMemory(msgspec.Struct, frozen=True, kw_only=True):
     downs: int = 0
     down_first_asked: float | None = None
     opinion_at: float | None = None  # the newest opinion already counted
-    seen: str = ""  # digest of the row as last listed, to notice replicas that disagree
+    seen: tuple[str, ...] = ()  # the row as the newest snapshot listed it, to notice replicas that disagree
+    seen_at: float | None = None
     disagreed_at: float | None = None
 
 

@@ -86,6 +86,12 @@ def host_of(url: str) -> str:
     return _split(url).hostname or ""
 
 
+@lru_cache(maxsize=REMEMBERED)
+def port_of(url: str) -> int:
+    """The port of a canonical URL of a box; 0 when there is none."""
+    return _split(url).port or 0
+
+
 def deployment_id(key: Key, *, second: bool = False) -> str:
     """The id of the key's LiteLLM row; `second` is the one that a replace alternates with."""
     return identifiers(key)[second]

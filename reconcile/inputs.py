@@ -79,6 +79,7 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
     key: Key
     at: float
     by: str
+    seen: dict[str, Any] = {}  # {"deployment_id", "before", "after"} as it was shown to them
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-from reconcile.actions import blocking_rows
+from reconcile import guards
+from reconcile.adoption import candidates, why_not
 from reconcile.history import HostMemory
-from reconcile.identity import Key
+from reconcile.identity import Key, box_name
 from reconcile.inputs import Deployment
 from reconcile.join import Joined
 from reconcile.records import of_row, unlisted_sentence
 from reconcile.skew import satisfied_by
 from reconcile.view import Action, Item, Record, SourceView
-from reconcile.words import age, ago, count
+from reconcile.words import age, ago, count, listed
 from reconcile.world import FUTURE_S, World
 
 SKEW_WORDS = {
@@ -82,6 +84,37 @@ def of_ended_approvals(world: World) -> Iterator[Item]:
             yield Item(kind="approval_ended", name=name, host=ended.host, reason=reason, since=ended.at)
 
 
+def of_approvals(world: World, planned: tuple[Action, ...]) -> Iterator[Item]:
+    """Approvals that nothing in the plan matches: what differs from what was approved, and when it dies."""
+    digests = {action.digest for action in planned}
+    alike = {(action.kind, action.key): action for action in planned}
+    for approval in world.intended.approvals:
+        if approval.digest in digests or not guards.counts(world, approval):
+            continue
+        left = age(approval.at + guards.APPROVAL_S - world.now)
+        now_wanted = alike.get((approval.kind, approval.key))
+        differs = _differs(approval.seen, now_wanted) if now_wanted else "nothing of the kind is planned now"
+        reason = f"{approval.by} approved it {ago(approval.at, world.now)}, and {differs}; the approval dies in {left}"
+        name = f"{box_name(approval.key.url)}/{approval.key.model}"
+        yield Item(kind="approval_differs", name=name, key=approval.key, reason=reason, since=approval.at, rule="R50")
+
+
+def _differs(seen: dict[str, Any], action: Action) -> str:
+    """What is planned now otherwise than it was shown, by the names of the fields."""
+    then = {name: value for side in ("before", "after") for name, value in _leaves(side, seen.get(side))}
+    now = {name: value for side in ("before", "after") for name, value in _leaves(side, getattr(action, side))}
+    names = sorted(name for name in then.keys() | now.keys() if then.get(name) != now.get(name))
+    return f"what is planned now differs in {listed(names)}" if names else "another row is meant now"
+
+
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict) and value and "secret" not in value:
+        for inner, each in value.items():
+            yield from _leaves(f"{name}.{inner}", each)
+    elif value is not None:
+        yield name, value
+
+
 def of_record(record: Record) -> Iterator[Item]:
     """What the verdicts of one key ask of a person."""
     if record.lifecycle in ("Stalled", "Unhealthy"):
@@ -98,10 +131,14 @@ def of_joined(joined: Joined) -> Iterator[Item]:
     if joined.place.rivals:
         why = f"instances {' and '.join(joined.place.rivals)} both map this port on the host's one IP"
         yield _beside(joined, "ambiguous_ports", why, "R56")
+    if standing := why_not(joined):
+        for row in candidates(joined):
+            why = f"LiteLLM's row {row.id} has this name and address and is not ours: {standing}"
+            yield _beside(joined, "unmanaged", why, "R20" if joined.row else "R18")
+    if not joined.intended:
+        why = f"nobody intended it and it serves {joined.key.model}: not in fleet.hosts"
+        yield _beside(joined, "discovered", why, "R29")
     if joined.row is None:
-        for row_id in blocking_rows(joined):
-            why = f"LiteLLM's row {row_id} has this name and address and is not ours: nothing is added beside it"
-            yield _beside(joined, "unmanaged", why, "R18")
         for row in joined.foreign:
             if not row.db_model and not satisfied_by(joined):
                 why = f"a row of LiteLLM's config file, {row.id}, has this name at another address of the box"
@@ -139,6 +176,11 @@ def of_action(world: World, action: Action) -> Iterator[Item]:
         yield _about(action, "write_failing", reason, "R45")
     if action.status == "held":
         yield _about(action, "held", action.reason, "R46")
+    if action.status == "parked" and attempt:
+        reason = f"LiteLLM refused {attempt.kind} {count(attempt.refusals, 'time')}: {attempt.detail or 'no reason'}"
+        yield _about(
+            action, "parked", f"{reason}; not sent again until its row changes or somebody presses Retry", "R67"
+        )
 
 
 def of_configurations(world: World) -> Iterator[Item]:

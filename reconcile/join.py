@@ -48,6 +48,11 @@ class Joined:
     drained: bool
 
     @property
+    def intended(self) -> bool:
+        """Whether a person wants it; otherwise it was discovered."""
+        return self.server is None or self.server.origin != "discovered"
+
+    @property
     def ok(self) -> bool:
         return self.read and self.probe.state == "ok"
 
@@ -92,6 +97,8 @@ def box(world: World, rows: Rows, server: Server) -> Joined:
     attempt = world.attempts.get(row.id if row else deployment_id(key))
     opinion = _opinion(world, row.id if row else None, attempt)
     mine = memory.removed(world, memory.asked(mine, opinion), attempt)
+    drained = key in world.intended.drained
+    mine = memory.marked(mine, drained=drained, discovered=server.origin == "discovered", row=row)
     foreign = rows.foreign(key, box_urls(server.host, server.listen_port, dial.url))
     return Joined(
         key=key,
@@ -112,7 +119,7 @@ def box(world: World, rows: Rows, server: Server) -> Joined:
         body=body,
         differing=_differing(row, body, read and probe.state == "ok"),
         served=_served(world, server, mine),
-        drained=key in world.intended.drained,
+        drained=drained,
     )
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from reconcile.history import HostMemory, KeyMemory, PlacedHost, RowMemory
 from reconcile.identity import Key
-from reconcile.inputs import Attempt, Opinion
+from reconcile.inputs import Attempt, Deployment, Opinion
 from reconcile.inventory import Place
 from reconcile.runs import grown, long_enough
 from reconcile.view import ProbeView
@@ -107,23 +107,32 @@ def of_host(world: World, host: str) -> HostMemory | None:
     return HostMemory(host=host, read_at=read_at, absences=absences, unlisted=unlisted)
 
 
-def placing(world: World, hosts: dict[str, list[Place]]) -> tuple[PlacedHost, ...]:
-    """Who placed each host that still has a key. What a complete listing no longer has, and no key names, is
-    forgotten; the mark "once intended" stays until then."""
-    kept = {host: _placed(world, host, places) for host, places in hosts.items()}
+def marked(memory: KeyMemory, *, drained: bool, discovered: bool, row: Deployment | None) -> KeyMemory:
+    """The memory with how the key came here, and whether it was drained: that stays until its row is unblocked."""
+    ours_to_undo = drained or (memory.drained and row is not None and row.blocked)
+    if memory.discovered == discovered and memory.drained == ours_to_undo:
+        return memory
+    return replace(memory, discovered=discovered, drained=ours_to_undo)
+
+
+def placing(world: World, hosts: dict[str, tuple[list[Place], bool]]) -> tuple[PlacedHost, ...]:
+    """Who placed each host that still has a key (`hosts`: its places, and whether a person wants it). What a complete
+    listing no longer has, and no key names, is forgotten; the mark "once intended" stays until then."""
+    kept = {host: _placed(world, host, places, intended) for host, (places, intended) in hosts.items()}
     for host, place in world.placed.items():
         if host not in kept and _still_marked(world, place):
             kept[host] = place
     return tuple(sorted((place for place in kept.values() if place), key=lambda place: place.host))
 
 
-def _placed(world: World, host: str, places: list[Place]) -> PlacedHost | None:
+def _placed(world: World, host: str, places: list[Place], intended: bool) -> PlacedHost | None:
     before = world.placed.get(host)
+    once_intended = intended or (before is not None and before.once_intended)
     for place in places:
         shown = place.shown
         if shown.state == "listed" and shown.read_at is not None:
             listed_at = max(shown.read_at, before.listed_at if before else 0.0)
-            return PlacedHost(host, shown.provider, shown.instance, listed_at, once_intended=True)
+            return PlacedHost(host, shown.provider, shown.instance, listed_at, once_intended=once_intended)
     return before
 
 
@@ -135,9 +144,23 @@ def _still_marked(world: World, place: PlacedHost) -> bool:
     return place.once_intended and any(each.id == place.instance for each in instances)
 
 
-def of_row(world: World, row_id: str, key: Key | None, opinion: Opinion | None) -> RowMemory:
+def _seen(world: World, memory: RowMemory, row: Deployment) -> RowMemory:
+    """Two snapshots within settle_s of a write that show the row differently come from replicas that disagree."""
+    read_at = world.taken_at("deployments")
+    if memory.seen_at is not None and read_at <= memory.seen_at:
+        return memory
+    shown = (row.name, row.model, row.api_base or "", row.llmao_key or "", row.llmao_body or "", str(row.blocked))
+    attempt = world.attempts.get(row.id)
+    written = attempt.answered_at if attempt and attempt.answer == "ok" else None
+    both_after = written is not None and memory.seen_at is not None and memory.seen_at >= written
+    if both_after and written is not None and read_at - written < world.settings.settle_s and memory.seen != shown:
+        return replace(memory, seen=shown, seen_at=read_at, disagreed_at=read_at)
+    return replace(memory, seen=shown, seen_at=read_at)
+
+
+def of_row(world: World, row: Deployment, key: Key | None, opinion: Opinion | None) -> RowMemory:
     """A row that the deployments source lists now; `opinion` is LiteLLM's, when it is younger than our last write."""
-    memory = world.rows.get(row_id) or RowMemory(id=row_id, last_listed=0.0)
+    memory = _seen(world, world.rows.get(row.id) or RowMemory(id=row.id, last_listed=0.0), row)
     memory = replace(memory, last_listed=max(memory.last_listed, world.taken_at("deployments")), key=key)
     if opinion is None or opinion.state == "unknown" or opinion.asked_at <= (memory.opinion_at or 0.0):
         return memory

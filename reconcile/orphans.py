@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from reconcile import bodies, guards
 from reconcile.history import RowMemory
-from reconcile.identity import Key, box_name, same_address
+from reconcile.identity import Key, box_name, host_of, same_address
 from reconcile.inputs import Deployment
 from reconcile.join import Joined, going
 from reconcile.matching import is_ours
+from reconcile.replacing import being_replaced
 from reconcile.runs import grown, long_enough
 from reconcile.view import Action, Item
-from reconcile.words import age, count
+from reconcile.words import age, count, listed
 from reconcile.world import World
 
 WINDOW_S = 600  # prunes are counted together over this long before they count as many
@@ -23,7 +24,8 @@ WINDOW_S = 600  # prunes are counted together over this long before they count a
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """A row of ours that nobody claims; `kept` is why it stays although its run is long enough."""
+    """A row of ours that nobody claims; `kept` is why it stays although its run is long enough, `undecided` says that
+    only an unread listing keeps it: it still counts among those that would go."""
 
     row: Deployment
     key: Key
@@ -31,6 +33,7 @@ class Orphan:
     memory: RowMemory
     due: bool
     kept: str
+    undecided: bool
 
 
 def counted(world: World, row: RowMemory, *, claimed: bool) -> RowMemory:
@@ -50,16 +53,18 @@ def _both_good(world: World) -> bool:
 def find(world: World, joined: list[Joined], rows: dict[str, RowMemory]) -> list[Orphan]:
     """Our rows that are no key's own: unclaimed ones, and further ones of a key."""
     own = {each.row.id for each in joined if each.row}
+    own |= {old.id for each in joined if (old := being_replaced(each))}
+    further = {row.id for each in joined for row in each.ours}
     found = (row for row in world.deployments if is_ours(row) and row.id not in own and not going(world, row))
-    return [_orphan(world, row, joined, rows[row.id]) for row in found if row.id in rows]
+    return [_orphan(world, row, () if row.id in further else joined, rows[row.id]) for row in found if row.id in rows]
 
 
 def actions(world: World, orphans: list[Orphan]) -> Iterator[Action]:
     """A prune for each orphan whose time has come; many at once need a person."""
-    due = [each for each in orphans if each.due and not each.kept]
-    alarm = _too_many(world, due)
-    for each in due:
-        yield _prune(world, each, alarm)
+    alarm = _too_many(world, [each for each in orphans if each.due and (each.undecided or not each.kept)])
+    for each in orphans:
+        if each.due and not each.kept:
+            yield _prune(world, each, alarm)
 
 
 def items(world: World, orphans: Iterable[Orphan]) -> Iterator[Item]:
@@ -81,25 +86,37 @@ def items(world: World, orphans: Iterable[Orphan]) -> Iterator[Item]:
         )
 
 
-def _orphan(world: World, row: Deployment, joined: list[Joined], memory: RowMemory) -> Orphan:
+def _orphan(world: World, row: Deployment, heirs: Sequence[Joined], memory: RowMemory) -> Orphan:
+    """`heirs`: keys that a row may wait for; a further row of a current key waits for none."""
     key = Key(row.llmao_key or row.api_base or "", row.name)
     interval_s = world.sources["deployments"].interval_s
+    renamed, undecided = _renamed(world, row, heirs), _undecided(world, key)
     return Orphan(
         row=row,
         key=key,
         name=f"{box_name(key.url) or 'no address'}/{row.name}",
         memory=memory,
         due=_both_good(world) and long_enough(memory.orphan, world.settings.orphan_passes, interval_s),
-        kept=_renamed(world, row, joined),
+        kept=renamed or undecided,
+        undecided=bool(undecided) and not renamed,
     )
 
 
-def _renamed(world: World, row: Deployment, joined: list[Joined]) -> str:
+def _renamed(world: World, row: Deployment, heirs: Sequence[Joined]) -> str:
     """Kept while its URL is that of a current key without a row, and the address is not known to be silent."""
-    for each in joined:
+    for each in heirs:
         if each.row is None and each.server and _same_place(row, each) and not _silent(world, each):
             return f"renamed? kept until {box_name(each.key.url)} serves {each.key.model}"
     return ""
+
+
+def _undecided(world: World, key: Key) -> str:
+    """Kept while a listing that could still show its host as discovered cannot be read."""
+    placed = world.placed.get(host_of(key.url))
+    unread = [name for name in world.listings if not world.counts(name)]
+    if not unread or (placed is not None and placed.once_intended):
+        return ""
+    return f"kept until the {listed(unread)} listing is read: the box may run without being in fleet.hosts"
 
 
 def _silent(world: World, joined: Joined) -> bool:
@@ -124,13 +141,13 @@ def _span_s(world: World) -> float:
 
 def _too_many(world: World, due: list[Orphan]) -> str:
     """The alarm when more than half of at least two rows would go, over ten minutes; "" otherwise."""
-    listed = {row.id for row in world.deployments if is_ours(row)}
+    present = {row.id for row in world.deployments if is_ours(row)}
     gone = {
         each.deployment_id
         for each in world.attempts.values()
         if each.kind == "prune_orphan" and each.answer == "ok" and world.now - each.sent_at < WINDOW_S
     }
-    going, all_of_ours = {each.row.id for each in due} | gone, listed | gone
+    going, all_of_ours = {each.row.id for each in due} | gone, present | gone
     if len(all_of_ours) < 2 or 2 * len(going) <= len(all_of_ours):
         return ""
     return f"config drops {len(going)} of {count(len(all_of_ours), 'deployment')}"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from reconcile.actions import blocking_rows, why_not_added
-from reconcile.history import HostMemory
+from reconcile.actions import why_not_added
+from reconcile.adoption import candidates, why_not
+from reconcile.history import HostMemory, RowMemory
 from reconcile.identity import Key, box_name, host_of
 from reconcile.inputs import Deployment
 from reconcile.join import Joined, going
@@ -15,10 +16,16 @@ from reconcile.words import age, provider
 from reconcile.world import World
 
 
-def of_key(world: World, joined: Joined, verdict: Verdict, action: Action | None, host: HostMemory | None) -> Record:
-    """The record of a key that somebody wants."""
-    server, place = joined.server, joined.place
-    skew = skews(world, joined, action)
+def of_key(
+    world: World,
+    joined: Joined,
+    verdict: Verdict,
+    action: Action | None,
+    memories: tuple[HostMemory | None, RowMemory | None],
+) -> Record:
+    """The record of a key that somebody wants or that was discovered; `memories` are of its host and of its row."""
+    server, place, (host, row) = joined.server, joined.place, memories
+    skew = skews(world, joined, action, row)
     return Record(
         key=joined.key,
         name=joined.name,
@@ -106,8 +113,10 @@ def _reason(world: World, joined: Joined, verdict: Verdict, skew: tuple[str, ...
     parts = [verdict.reason]
     if "intended_not_in_litellm" in skew and (waiting := why_not_added(world, joined)):
         parts.append(waiting)
-    if joined.row is None and (blocking := blocking_rows(joined)):
-        parts.append(f"LiteLLM has the row {blocking[0]} there, which is not ours: nothing is added beside it")
+    if joined.row is None and (standing := why_not(joined)):
+        parts.append(f"LiteLLM has the row {candidates(joined)[0].id} there, which is not ours: {standing}")
+    if not joined.intended:
+        parts.append("not in fleet.hosts")
     if host and host.unlisted:
         parts.append(unlisted_sentence(world, host))
     return "; ".join(parts)

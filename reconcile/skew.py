@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from reconcile.history import RowMemory
 from reconcile.identity import same_address
 from reconcile.join import DELETES, Joined, written_at
 from reconcile.view import Action
 from reconcile.world import World
 
 
-def skews(world: World, joined: Joined, action: Action | None) -> tuple[str, ...]:
+def skews(world: World, joined: Joined, action: Action | None, row: RowMemory | None) -> tuple[str, ...]:
     """The key's skews in a fixed order. A write of ours that cannot be seen for certain yet is settling, not skew."""
     found: list[str] = []
     if joined.going or (action is not None and action.status == "settling") or _just_added(world, joined):
         found.append("settling")
     elif world.counts("deployments"):
         found.extend(_against_the_row(world, joined))
+    if row and row.disagreed_at is not None and world.now - row.disagreed_at < world.settings.settle_s:
+        found.append("replicas_disagree")
     found.extend(_two_opinions(joined))
     return tuple(found)
 

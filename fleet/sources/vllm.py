@@ -47,7 +47,7 @@ _KINDS: dict[http.Kind, Failure] = {
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A server to ask, with its key; `before` is the last probe of the same URL."""
+    """A server to ask, with its key; `before` is the last probe of the same URL, `key_hash` what stands for the key."""
 
     target: Target
     key: str

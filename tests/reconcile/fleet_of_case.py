@@ -94,6 +94,10 @@ class Fleet:
             raise ValueError(f"{name!r} is neither host:port/model nor provider/model of this scenario")
         return Key(url(place), model_name)
 
+    def key_hash(self, place: str) -> str:
+        """The key that a "host:port" is given today; "" where nothing is intended."""
+        return next((each.key_hash for each in self.servers if place_of(each) == place), "")
+
     def served(self, place: str) -> tuple[Model, ...]:
         """The models intended on a "host:port", in the order of the servers."""
         names = [each.model for each in self.servers if place_of(each) == place]

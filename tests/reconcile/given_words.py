@@ -60,7 +60,7 @@ class ProbeWords(Words):
     age_s: float = 1
     serves: tuple[str | ListedWords, ...] = ()
     answered_s_ago: float | None = None  # when it last answered well at this address
-    key: str = ""  # whose key it was asked with, when that is told
+    key: str = ""  # whose key was presented; default: the server's own of today
 
 
 class RowWords(Words):

@@ -12,6 +12,7 @@ from reconcile.decide import Decision, reconcile
 from reconcile.history import begin
 from reconcile.inputs import Listing, Snapshots, Source
 from reconcile.matching import is_ours
+from reconcile.view import Action
 from tests.reconcile.stage import Turn
 from tests.reconcile.turning import turned
 
@@ -87,14 +88,19 @@ def prunes_nothing_without_a_good_configuration(turn: Turn) -> None:
 
 
 def removes_nothing_for_a_listing_that_is_lost_or_empty(turn: Turn) -> None:
-    """But for a box that has missed T probes, where the listing would have told of another port or instance."""
+    """But for a box that has missed T probes, where the listing would have told of another port or instance. A whole
+    and empty listing may also settle that nobody runs a box which no key claims; a lost one settles nothing."""
     allowed = sent(turn.decision, *REMOVALS)
     misses = _misses(turn.decision)
     for name, source in turn.snapshots.listings.items():
-        empty = replace(source, body=Listing(), taken_at=turn.now)
-        for decision in (*without(turn, name), decided(turn, with_source(turn.snapshots, name, empty))):
-            longer = {row for row, run in _misses(decision).items() if run > misses.get(row, 0)}
-            assert sent(decision, *REMOVALS) <= allowed | {("delete_litellm", row) for row in longer}
+        for decision in without(turn, name):
+            assert sent(decision, *REMOVALS) <= allowed | _longer(decision, misses)
+        empty = decided(turn, with_source(turn.snapshots, name, replace(source, body=Listing(), taken_at=turn.now)))
+        assert sent(empty, "delete_litellm") <= allowed | _longer(empty, misses)
+
+
+def _longer(decision: Decision, misses: dict[str, int]) -> set[tuple[str, str]]:
+    return {("delete_litellm", row) for row, run in _misses(decision).items() if run > misses.get(row, 0)}
 
 
 def _misses(decision: Decision) -> dict[str, int]:
@@ -120,11 +126,17 @@ def keeps_the_row_of_a_box_that_answers(turn: Turn) -> None:
     assert not kept & (removed - settling)
 
 
+def _is_stamp(action: Action) -> bool:
+    """Whether it writes the adoption stamp and nothing else."""
+    return action.kind == "update_litellm" and action.after == {"model_info": {"llmao_key": action.key.url}}
+
+
 def never_writes_a_row_that_is_not_ours(turn: Turn) -> None:
     """A row of the config file may bear our id; adding our own row beside it writes nothing to that one."""
     rows = turn.snapshots.deployments.body
     theirs = [row for row in rows.deployments if not is_ours(row)] if rows else []
-    written = {(each.deployment_id, each.kind == "add_litellm") for each in turn.decision.plan.actions}
+    actions = [each for each in turn.decision.plan.actions if not _is_stamp(each)]
+    written = {(each.deployment_id, each.kind == "add_litellm") for each in actions}
     assert not {(row.id, False) for row in theirs} & written
     assert not {(row.id, True) for row in theirs if row.db_model} & written
 

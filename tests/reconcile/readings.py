@@ -54,8 +54,8 @@ def _probe(fleet: Fleet, words: ProbeWords, now: float) -> Probe:
         url=url(words.at or words.of),
         at=at,
         wrong_key_at=at,
+        key_hash=f"key of {words.key}" if words.key else fleet.key_hash(words.of),
         last_answered_at=answered_at,
-        key_hash=f"key of {words.key}" if words.key else "",
         **facts,
     )
 

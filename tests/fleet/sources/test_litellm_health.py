@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -13,7 +14,7 @@ from reconcile.view import View
 from sim.background import LoopThread
 from sim.litellm import Fault, LiteLLM
 from sim.vllm import VLLM, Listener
-from tests.fleet.sources.conftest import MASTER_KEY, Configure
+from tests.fleet.sources.conftest import MASTER_KEY, SALT, Configure
 
 pytestmark = pytest.mark.django_db
 KEY = "sk-vllm-made-up"
@@ -122,3 +123,9 @@ def test_it_leaves_out_what_it_has_no_time_for(rows: LiteLLM, monkeypatch: pytes
     snapshots.publish("litellm_health", Opinions(opinions=(opinion("up"),)), clock.now())
     assert asked("up", "down") == {"up": opinion("up")}
     assert rows.calls == []
+
+
+def test_it_keeps_no_configured_secret_that_a_provider_repeats(rows: LiteLLM) -> None:
+    body = {"healthy_endpoints": [], "unhealthy_endpoints": [{"model_id": "down", "error": f"who is {SALT}?"}]}
+    rows.faults.append(Fault("/health", status=503, text=json.dumps(body), content_type="application/json"))
+    assert asked("down")["down"].detail == "who is •••?"

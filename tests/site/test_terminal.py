@@ -1,4 +1,4 @@
-"""A terminal that is closed, where its session leader keeps the hangup to itself: `make`, or a shell that ignores it."""
+"""A closed terminal whose session leader keeps the hangup to itself: `make`, or a shell that ignores it."""
 
 import fcntl
 import os

@@ -233,11 +233,6 @@ def test_it_says_how_many_tasks_may_run_at_once(tasks: str, tmp_path: Path) -> N
     assert f"--concurrency {tasks}: write a number from 1 to 100" in said
 
 
-def test_it_does_not_start_without_a_configuration(tmp_path: Path) -> None:
-    said = refused(tmp_path, "--port", "0", LLMAO_CONFIG="")  # so that the path is the default one
-    assert "there is no configuration at" in said and "copy config.example.yaml there" in said
-
-
 def test_it_says_that_the_database_is_none(tmp_path: Path) -> None:
     (tmp_path / "llmao.sqlite3").write_bytes(b"garbage" * 1000)
     said = refused(tmp_path, "--port", "0")
@@ -264,7 +259,6 @@ def test_it_says_that_the_database_does_not_answer_without_its_password(tmp_path
         ("DATABASE_URL", "postgresql://a:b@127.0.0.1/x", "SECRET_KEY is not set"),
         ("REDIS_URL", "http://127.0.0.1", "REDIS_URL: write redis://host:6379/0"),
         ("REDIS_URL", "redis://u:p@ss@h:x/0", "REDIS_URL: write redis://host:6379/0"),
-        ("DATABASE_URL", "sqlite://:memory:", "a database in memory is another one in each process"),
         ("LLMAO_VAR", "/proc", "LLMAO_VAR: cannot keep a key in /proc"),
         ("DEBUG", "perhaps", "DEBUG is 'perhaps': write 1 or 0"),
     ],

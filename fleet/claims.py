@@ -72,6 +72,9 @@ def _without_port(hop: str) -> str:
 
 
 def _address(text: str, header: str) -> str:
+    """A zone (fe80::1%eth0) is a name for a network of somebody else's machine, and may be of any length."""
+    if "%" in text:
+        raise Unclear(f"{header} holds an address with a zone: leave out the % and what follows it.")
     try:
         return canonical_host(text)
     except ValueError:

@@ -31,6 +31,7 @@ from fleet.config import Config, ConfigErrors
 from fleet.lease import Held, LeaseLost
 from fleet.recorder import Recorder
 from fleet.replays import PassInput
+from fleet.sources.configuration import client
 from litellm_sync.client import LiteLLM, LiteLLMError
 from litellm_sync.executor import Batch, carry_out
 from reconcile.decide import Decision, reconcile
@@ -127,8 +128,7 @@ def _execute(decided: Decided, held: Held, configuration: Config) -> Batch:
     ready = [action for action in decided.decision.plan.actions if action.status == "ready"]
     if not ready:
         return Batch(sent=0)
-    section = configuration.litellm
-    litellm = LiteLLM(section.base_url, section.master_key.value(), section.request_timeout_s)
+    litellm = client(configuration)
     if trouble := _not_writable(litellm):
         log.warning("litellm_not_writable %s", trouble)
         snapshots.fail("deployments", trouble, clock.now())

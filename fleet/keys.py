@@ -9,13 +9,14 @@ import base64
 import hashlib
 import hmac
 from collections.abc import Iterable, Iterator
+from dataclasses import fields, is_dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from fleet.config import Config, Secret
 from fleet.config.secret import secret_hash
 
-__all__ = ["derive_key", "hashed", "secret_hash", "secrets_by_hash", "server_key", "server_key_hash"]
+__all__ = ["derive_key", "hashed", "known_secrets", "secret_hash", "secrets_by_hash", "server_key", "server_key_hash"]
 
 
 def derive_key(salt: str, host: str, listen_port: int) -> str:
@@ -59,6 +60,12 @@ def secrets_by_hash(config: Config, bodies: Iterable[dict[str, Any] | None] = ()
     return {secret_hash(config.salt, value): value for value in values}
 
 
+def known_secrets(config: Config) -> list[str]:
+    """Every secret in the configuration, and the keys of its servers: what nobody's error may repeat on a page."""
+    keys = [server_key(config, row.host, row.listen_port) for row in config.fleet.hosts]
+    return list(dict.fromkeys([*keys, *(secret.value() for secret in _secrets(config))]))
+
+
 def _servers(body: dict[str, Any] | None) -> Iterator[tuple[str, int]]:
     """The server that a body is for, by its stamp; a commercial base has no port of ours, and a key of it is unused."""
     url = urlsplit(str(((body or {}).get("model_info") or {}).get("llmao_key") or ""))
@@ -67,7 +74,12 @@ def _servers(body: dict[str, Any] | None) -> Iterator[tuple[str, int]]:
 
 
 def _secrets(value: Any) -> Iterator[Secret]:
+    """Those in a value of plain JSON and dataclasses."""
     if isinstance(value, Secret):
         yield value
-    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _secrets(inner)
+    elif is_dataclass(value):
+        for each in fields(value):
+            yield from _secrets(getattr(value, each.name))
+    elif isinstance(value, dict | list | tuple):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _secrets(inner)

@@ -1,7 +1,8 @@
 """Keeps the programs of `manage.py up` running, and leaves none behind: one process group each, ended as a whole.
 
-Three things end them: a signal to `up` (they are asked, waited for, then killed, within 10 s); the death of `up` itself
-(`fleet.watchdog`, and on Linux the kernel's parent-death signal); their own end (started again, later each time).
+Three things end them: a signal to `up`, or the end of its terminal (they are asked, waited for, then killed, within
+10 s); the death of `up` itself (`fleet.watchdog`, and on Linux the kernel's parent-death signal); their own end (they
+are started again, later each time).
 """
 
 import contextlib
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fleet import watchdog
+from fleet.terminal import Terminal
 
 ASK_S = 6.0  # how long a program may take to end by itself
 LAST_ASK_S = 2.0  # the same for the broker, which has nothing to finish
@@ -101,6 +103,7 @@ class Supervisor:
 
     def __post_init__(self) -> None:
         self._die_with_parent = _parent_death_signal()
+        self._terminal = Terminal()
         self._wake, waking = os.pipe()
         os.set_blocking(self._wake, False)
         os.set_blocking(waking, False)
@@ -115,9 +118,11 @@ class Supervisor:
         self.signals += 1
 
     def wait(self, timeout_s: float) -> None:
-        """Sleeps until a signal, a child's end, or the time."""
+        """Sleeps until a signal, a child's end, or the time. A terminal that is gone counts as one signal."""
         if select.select([self._wake], [], [], timeout_s)[0]:
             os.read(self._wake, 4096)
+        if self._terminal.gone():
+            self.signals = max(self.signals, 1)
 
     # --- starting ---------------------------------------------------------------------------------------------
 
@@ -145,7 +150,7 @@ class Supervisor:
     # --- keeping ----------------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Keeps everything running until somebody sends a signal."""
+        """Keeps everything running until somebody sends a signal or the terminal is closed."""
         while not self.signals:
             self.look()
             self.wait(0.5)

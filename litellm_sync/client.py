@@ -6,7 +6,7 @@ the api_key in it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -83,12 +83,14 @@ class _Setting(msgspec.Struct):
 
 
 class LiteLLM:
-    """`base_url` as configured, `master_key` the admin's, `timeout_s` for each request as a whole."""
+    """`base_url` as configured, `master_key` the admin's, `timeout_s` for each request as a whole; no error shows the
+    master key or one of `secrets`."""
 
-    def __init__(self, base_url: str, master_key: str, timeout_s: float) -> None:
+    def __init__(self, base_url: str, master_key: str, timeout_s: float, *, secrets: Iterable[str] = ()) -> None:
         self._base_url = base_url.strip().rstrip("/")
         self._master_key = master_key
         self._timeout_s = timeout_s
+        self._secrets = [master_key, *secrets]
 
     def readiness(self) -> Readiness:
         """Whether LiteLLM can write, and which version it is. Raises Refused when the key is not an admin's,
@@ -141,7 +143,7 @@ class LiteLLM:
             answer = self._ask("GET", f"/health?model_id={quote(identifier, safe='')}")
         except Unanswered as failure:
             return unknown(identifier, asked_at, failure.message)
-        return opinion(answer, identifier, api_base, asked_at, [self._master_key])
+        return opinion(answer, identifier, api_base, asked_at, self._secrets)
 
     def test(self, identifier: str, *, api_base: str | None, asked_at: float) -> Opinion:
         """`health`, for a LiteLLM that answers that from its cache: a test of the row's connection, made now. Takes up
@@ -151,7 +153,7 @@ class LiteLLM:
             answer = self._ask("POST", "/health/test_connection", body, timeout_s=CHECK_S + 5)
         except Unanswered as failure:
             return unknown(identifier, asked_at, failure.message)
-        return tested(answer, identifier, api_base, asked_at, [self._master_key])
+        return tested(answer, identifier, api_base, asked_at, self._secrets)
 
     def health_of_all(
         self, rows: Mapping[str, str | None] | None, *, asked_at: float, timeout_s: float
@@ -163,7 +165,7 @@ class LiteLLM:
         if answer.status not in (200, 503):
             raise self._failure(answer)
         try:
-            return opinions(answer, rows, asked_at, [self._master_key])
+            return opinions(answer, rows, asked_at, self._secrets)
         except Unparsable as failure:
             raise Unsure(f"LiteLLM answers /health with {failure.message}", answer.status) from None
 
@@ -208,7 +210,7 @@ class LiteLLM:
 
     def _failure(self, answer: http.Answer, body: Any = None) -> Refused | Unsure:
         """The error that an answer other than the good one is."""
-        message = said(answer.status, answer.body, [self._master_key, *secrets_in(body)])
+        message = said(answer.status, answer.body, [*self._secrets, *secrets_in(body)])
         if answer.redirects:
             return Refused(f"LiteLLM answers {answer.status}: {_MOVED}", answer.status)
         if answer.status in (401, 403):
@@ -225,8 +227,9 @@ class LiteLLM:
         except Unparsable as failure:
             raise Unsure(f"LiteLLM answers {answer.status} with {failure.message}", answer.status) from None
         connected = answer.status == 200 and said_so.db == "connected"
-        detail = "" if connected else one_line(f"its database is {text(said_so.db) or 'not mentioned'}")
-        return Readiness(connected=connected, version=hide(text(said_so.litellm_version) or ""), detail=detail)
+        detail = "" if connected else one_line(f"its database is {text(said_so.db) or 'not mentioned'}", self._secrets)
+        version = hide(text(said_so.litellm_version) or "", self._secrets)
+        return Readiness(connected=connected, version=version, detail=detail)
 
 
 def _with_id(identifier: str, body: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
@@ -19,6 +20,7 @@ from django.core.exceptions import ImproperlyConfigured
 SOCKET_PATH_MAX = 100
 LOOPBACK = ["127.0.0.1", "localhost", "[::1]"]
 BROKERS = ("redis://", "rediss://", "redis+socket://", "memory://")
+REDIS_URL = "REDIS_URL: write redis://host:6379/0, or rediss://… for TLS."
 SQLITE_OPTIONS = {
     # A write transaction takes its lock at the start: two passes wait for each other instead of failing half-way.
     "transaction_mode": "IMMEDIATE",
@@ -63,6 +65,11 @@ def database(env: Mapping[str, str], var: Path) -> dict[str, Any]:
             "DATABASE_URL cannot be read: write postgresql://user:password@host:5432/name,"
             " with special characters of the password as %XX."
         ) from error
+    if url.startswith("sqlite://") and ":memory:" in str(described["NAME"]):
+        raise ImproperlyConfigured(
+            "DATABASE_URL: a database in memory is another one in each process. Write sqlite:////path/of/a/file, or"
+            " leave DATABASE_URL away."
+        )
     if url.startswith("sqlite://"):
         described["OPTIONS"] = {**SQLITE_OPTIONS, **described.get("OPTIONS", {})}
         described["TEST"] = {"NAME": var / "test.sqlite3"}  # a file, so that tests meet the real locks
@@ -82,8 +89,21 @@ def broker_url(env: Mapping[str, str], var: Path) -> str:
     """REDIS_URL, else the embedded Valkey's socket."""
     url = env.get("REDIS_URL") or f"redis+socket://{valkey_socket(var)}"
     if not url.startswith(BROKERS):
-        raise ImproperlyConfigured("REDIS_URL: write redis://host:6379/0, or rediss://… for TLS.")
+        raise ImproperlyConfigured(REDIS_URL)
+    if url.startswith(("redis://", "rediss://")) and not _is_address(url):
+        raise ImproperlyConfigured(f"{REDIS_URL} Special characters of a password are written as %XX.")
     return url
+
+
+def _is_address(url: str) -> bool:
+    """Whether host, port and the number of the database can be read, as Celery will have to."""
+    try:
+        parts = urlsplit(url)
+        _port = parts.port
+    except ValueError:
+        return False
+    number = parts.path.strip("/")
+    return bool(parts.hostname) and (not number or number.isdecimal())
 
 
 def queue(secret: str, database_name: str) -> str:
@@ -98,20 +118,27 @@ def queue(secret: str, database_name: str) -> str:
 
 def secret_key(env: Mapping[str, str], var: Path) -> str:
     """SECRET_KEY; with the embedded database one is made once and kept in the data folder, for its owner alone."""
-    if key := env.get("SECRET_KEY"):
+    if key := env.get("SECRET_KEY", "").strip():
         return key
     if env.get("DATABASE_URL"):
         raise ImproperlyConfigured(
             "SECRET_KEY is not set. With DATABASE_URL every process needs the same one: make it once with"
             " `python -c 'import secrets; print(secrets.token_urlsafe(50))'` and give it to web, worker and beat."
         )
-    return _kept_key(var / "secret_key")
+    try:
+        return _kept_key(var / "secret_key")
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"LLMAO_VAR: cannot keep a key in {var} ({error.strerror}). Name a folder that you may write to."
+        ) from error
 
 
 def _kept_key(path: Path) -> str:
     if not path.exists():
         _keep_key(path)
-    return path.read_text(encoding="ascii").strip()
+    if key := path.read_text(encoding="ascii").strip():
+        return key
+    raise ImproperlyConfigured(f"{path} is empty. Remove it: another key is made, and everybody signs in again.")
 
 
 def _keep_key(path: Path) -> None:

@@ -94,7 +94,7 @@ class Box:
 
     async def come_up(self) -> None:
         """Start, or return after `die`: it asks afresh and loads everything again."""
-        self.alive, self._etag, self.revision = True, None, None
+        self.alive, self._etag, self.revision, self.last_answer = True, None, None, None
         if self.asks:
             await self.start_asking()
 

@@ -182,7 +182,7 @@ def _programme(stage: Stage, url: str, password: str, folder: Path) -> None:
 def _play(stage: Stage, folder: Path, chosen: argparse.Namespace) -> None:
     key = f"sk-fleet-{secrets.token_urlsafe(24)}"
     rules = Rules(fleet_key=key, load_s=LOAD_S * chosen.pace, ask_s=1.0, litellm_poll_s=1.0)
-    password = secrets.token_urlsafe(9)
+    password = secrets.token_hex(6)  # no sign that a shell or a program takes for an option
     with running_world(rules) as world:
         try:
             told = story.Story(world, stage.say, stage.pause, chosen.pace)

@@ -14,12 +14,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sim.child import Child
+from sim.terminal import Terminal
 
 LOCK_PATIENCE_S = 12.0
 
 
 class Stopped(Exception):
-    """A signal came."""
+    """A signal came, or the terminal is gone."""
 
 
 class Failed(Exception):
@@ -27,20 +28,22 @@ class Failed(Exception):
 
 
 class Stage:
-    """What ends the story: a signal, or the end of llmao. Its `pause` is the only way that time passes here."""
+    """What ends the story: a signal, a closed terminal, or the end of llmao. Its `pause` is the only way that time
+    passes here."""
 
     def __init__(self) -> None:
         self._told = threading.Event()
+        self._terminal = Terminal()
         self.llmao: Child | None = None
         self._began = time.monotonic()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: self._told.set())
 
     def pause(self, seconds: float) -> None:
-        """Raises Stopped after a signal, Failed when llmao has ended by itself."""
+        """Raises Stopped after a signal or without the terminal, Failed when llmao has ended by itself."""
         deadline = time.monotonic() + seconds
         while True:
-            if self._told.wait(min(0.5, max(0.0, deadline - time.monotonic()))):
+            if self._told.wait(min(0.5, max(0.0, deadline - time.monotonic()))) or self._terminal.gone():
                 raise Stopped
             if self.llmao is not None and self.llmao.ended is not None:
                 raise Failed(f"llmao ended by itself; its last words:\n{self.llmao.last_words()}")

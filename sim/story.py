@@ -20,6 +20,7 @@ HOSTS: dict[str, list[list[str | int]]] = {
     PAIR: [[SMALL, 8003], [LARGE, 8001]],
     FRAIL: [[SMALL, 8003, "the frail one"]],
 }
+NOTHING_ASSIGNED = 404  #: what a box is answered that is retired, or unknown
 LISTEN = {TWIN: [8003], PAIR: [8003, 8001], FRAIL: [8003], STRANGER: [8001, 8002]}
 
 
@@ -45,13 +46,14 @@ class Story:
         rows = self.world.litellms[0].rows().values()
         return [row.api_base for row in rows if row.api_base.startswith(f"http://{host}:")]
 
-    def _watch(self, holds: Callable[[], bool], seen: str, missed: str) -> None:
+    def _watch(self, holds: Callable[[], bool], seen: str | Callable[[], str], missed: str) -> None:
         """Tell `seen` once it holds, or `missed`. A story that is not llmao's to end goes on."""
         left = self.patience_s
         while not holds() and left > 0:
             self.pause(0.25)
             left -= 0.25
-        self.say(seen if holds() else f"{missed} after {self.patience_s:.0f} s; look at the page for the reason")
+        happened = seen if isinstance(seen, str) else seen()
+        self.say(happened if holds() else f"{missed} after {self.patience_s:.0f} s; look at the page for the reason")
 
     def _wait(self, seconds: float) -> None:
         self.pause(seconds * self.pace)
@@ -88,13 +90,16 @@ class Story:
 
     def complete(self, model: str) -> None:
         answer = self.world.complete(model)
-        self.say(f"a chat completion for {model} through LiteLLM is answered: {answer!r}")
+        self.say(f"a chat completion for {model} through LiteLLM: {answer!r}")
 
     def port_moves(self, host: str = TWIN) -> None:
         self._wait(8)
-        old = self.world.box(host).public_ports[8003]
+        old, had = self.world.box(host).public_ports[8003], self._addresses(host)
         new = self.world.remap(host, 8003)
         self.say(f"Vast maps {host}:8003 to {new} now, no longer to {old}")
+        if not had:
+            self.say(f"LiteLLM had no deployment of {host}, so nothing has to follow")
+            return
         self._watch(
             lambda: self._addresses(host) == [f"http://{host}:{new}/v1"],
             f"LiteLLM's deployment of {host}:8003 follows to {new}, under its old id",
@@ -103,11 +108,15 @@ class Story:
 
     def box_dies(self, host: str = FRAIL) -> None:
         self._wait(8)
+        had = self._addresses(host)
         self.world.box(host).die()
         self.say(f"{host} dies; Vast still lists it as running")
+        if not had:
+            self.say(f"LiteLLM had no deployment of {host}, so nothing has to go")
+            return
         self._watch(
             lambda: not self._addresses(host),
-            f"its probes failed, LiteLLM agreed, and the deployment of {host} is gone: Unhealthy",
+            f"the deployment of {host} is gone; Unhealthy on the page means: its probes failed and LiteLLM agreed",
             f"the deployment of {host} is still there",
         )
 
@@ -118,11 +127,12 @@ class Story:
 
     def box_returns(self, host: str = FRAIL) -> None:
         self._wait(15)
-        self.world.box(host).come_back()
-        self.say(f"{host} is back, asks and loads")
+        box = self.world.box(host)
+        box.come_back()
+        self.say(f"{host} is back and asks what to run")
         self._watch(
-            lambda: bool(self._addresses(host)),
-            "it answered several times in a row, and its deployment is back",
+            lambda: bool(self._addresses(host)) or box.last_answer == NOTHING_ASSIGNED,
+            lambda: "its deployment is back" if self._addresses(host) else f"llmao assigns nothing to {host} now",
             f"the deployment of {host} is not back",
         )
 
@@ -148,9 +158,14 @@ class Story:
             self.box_returns(dead)
 
     def port_moves_of_all(self, host: str) -> None:
+        old, had = self.world.box(host).public_ports, self._addresses(host)
         moved = {listen: self.world.remap(host, listen) for listen in LISTEN[host]}
-        expected = sorted(f"http://{host}:{public}/v1" for public in moved.values())
+        followed = [public for listen, public in moved.items() if f"http://{host}:{old[listen]}/v1" in had]
+        expected = sorted(f"http://{host}:{public}/v1" for public in followed)
         self.say(f"Vast maps the ports of {host} anew: {', '.join(f'{a} to {b}' for a, b in moved.items())}")
+        if not expected:
+            self.say(f"LiteLLM had no deployment of {host} at the old ports, so none has to follow")
+            return
         self._watch(
             lambda: sorted(self._addresses(host)) == expected,
             f"LiteLLM's deployments of {host} follow",

@@ -76,7 +76,10 @@ def _name(field: Field, entries: dict[str, Field]) -> str | None:
     if "model_name" not in entries:
         field.wrong("model_name is missing: write the name that callers put in `model`")
         return None
-    return entries["model_name"].text("a name, as in qwen3-8b")
+    name = entries["model_name"].text("a name, as in qwen3-8b")
+    if name and "*" in name:
+        entries["model_name"].wrong(params.NO_WILDCARD)
+    return name
 
 
 def _info(entries: dict[str, Field]) -> tuple[dict[str, Any], bool]:

@@ -15,6 +15,7 @@ from fleet.config.field import Field
 # LiteLLM's own list, from `litellm.provider_list` of the version that requirements-litellm.txt pins.
 PROVIDERS = frozenset((Path(__file__).parent / "litellm_providers.txt").read_text(encoding="ascii").split())
 BOX_PREFIX = "hosted_vllm"
+NO_WILDCARD = "* stands for many models, and LiteLLM lists such a row under each of their names: write a row for each"
 _SECRET_WORDS = frozenset(
     ("key", "apikey", "secret", "token", "password", "passwd", "credential", "credentials", "authorization", "auth",
      "cookie", "bearer", "headers")
@@ -57,6 +58,8 @@ def _model(field: Field | None, *, self_hosted: bool) -> str:
         field.wrong(f"{text!r} has no provider that LiteLLM knows: {_like(text, self_hosted=self_hosted)}")
     elif self_hosted and provider != BOX_PREFIX:
         field.wrong(f"a box is reached by {BOX_PREFIX}/, not {provider}/: write {BOX_PREFIX}/{name}")
+    elif "*" in name:
+        field.wrong(NO_WILDCARD)
     return text
 
 

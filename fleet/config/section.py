@@ -10,6 +10,7 @@ from fleet.config.report import Report
 from fleet.config.secret import Secret
 
 LONGEST_S = 366 * 24 * 3600
+SHORTEST_S = 0.1  # what is asked more often than this keeps a machine busy with nothing else
 
 
 class Section:
@@ -44,11 +45,12 @@ class Section:
         self.report.add(line, f"{self.key}.{key}", f"is missing: write {what}")
 
     def seconds(self, key: str, default: float, *, zero: bool = False, most: float = LONGEST_S) -> float:
-        """A duration above 0, or from 0 with `zero`, and not longer than `most`."""
-        bound = ("from 0" if zero else "above 0") + (f" to {most:g}" if most < LONGEST_S else "")
+        """A duration from SHORTEST_S, or from 0 with `zero`, to `most`."""
+        low = 0.0 if zero else SHORTEST_S
+        bound = f"from {low:g}" + (f" to {most:g}" if most < LONGEST_S else "")
         what = f"a number of seconds {bound}, as in {default:g}"
         field = self.get(key)
-        value = field.number(what, 0, most, above=not zero) if field else None
+        value = field.number(what, low, most) if field else None
         return float(default if value is None else value)
 
     def whole(self, key: str, default: int, high: int) -> int:

@@ -36,27 +36,37 @@ def parse(text: str) -> yaml.Node | None:
     return root
 
 
-def unfold(node: yaml.Node) -> list[tuple[int, str]]:
-    """Put what `<<: *other` names in its place in every mapping below `node`; (line, sentence) of what is wrong."""
-    wrong = list(_repeated(node)) if isinstance(node, yaml.MappingNode) else []
+def unfold(root: yaml.Node) -> list[tuple[int, str]]:
+    """Put what `<<: *other` names in its place in every mapping below `root`; (line, sentence) of what is wrong."""
+    return list(_unfold(root, set()))
+
+
+def _unfold(node: yaml.Node, seen: set[int]) -> Iterator[tuple[int, str]]:
+    # An alias is the node that it names. Once unfolded, that one may hold a key of its own beside a merged one.
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    if isinstance(node, yaml.MappingNode):
+        yield from _repeated(node)
     for child in _children(node):
-        wrong += unfold(child)
+        yield from _unfold(child, seen)
     if isinstance(node, yaml.MappingNode):
         try:
             _CONSTRUCTOR.flatten_mapping(node)
         except yaml.MarkedYAMLError:
-            wrong.append((line_of(node), "<<: takes a mapping, as in <<: *name"))
-    return wrong
+            yield line_of(node), "<<: takes a mapping, as in <<: *name"
 
 
 def _repeated(node: yaml.MappingNode) -> Iterator[tuple[int, str]]:
     """Names what is written twice, and leaves the first in the mapping."""
-    first: dict[str, int] = {}
+    first: dict[str, yaml.Node] = {}
     for pair in list(node.value):
         key = pair[0]
-        if isinstance(key, yaml.ScalarNode) and first.setdefault(key.value, line_of(key)) != line_of(key):
+        if isinstance(key, yaml.ScalarNode) and first.setdefault(key.value, key) is not key:
             node.value.remove(pair)
-            yield line_of(key), f"the key {key.value!r} is written a second time (first on line {first[key.value]})"
+            at = line_of(first[key.value])
+            where = "earlier on the same line" if at == line_of(key) else f"first on line {at}"
+            yield line_of(key), f"the key {key.value!r} is written a second time ({where})"
 
 
 def line_of(node: yaml.Node) -> int:

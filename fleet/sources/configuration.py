@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fleet import config
 from fleet.config import Config, ConfigErrors
+from fleet.keys import known_secrets
 from fleet.sources.base import SourceError
 from litellm_sync.client import LiteLLM
 
@@ -22,5 +23,12 @@ def configuration() -> Config:
 
 def litellm() -> LiteLLM:
     """A client of the configured proxy. Raises SourceError."""
-    section = configuration().litellm
-    return LiteLLM(section.base_url, section.master_key.value(), section.request_timeout_s)
+    return client(configuration())
+
+
+def client(config: Config) -> LiteLLM:
+    """A client of this configuration's proxy, which shows none of its secrets: LiteLLM repeats what providers say,
+    and a provider may repeat the key it was given."""
+    section = config.litellm
+    master_key = section.master_key.value()
+    return LiteLLM(section.base_url, master_key, section.request_timeout_s, secrets=known_secrets(config))

@@ -33,7 +33,7 @@ Failure = Literal["", "refused", "reset", "timeout", "unreachable", "not_json", 
 
 AT_ONCE = 512  # sockets open at a time: all boxes of most fleets, below the usual limit of 1024 files
 WRONG_KEY_EVERY_S = 600.0
-MOST_LISTED = 500  # models of one server, and the characters of a name: a snapshot keeps all of it
+MOST_LISTED, LONGEST_NAME = 50, 200  # models of one server and characters of a name: a snapshot keeps all of it
 _KINDS: dict[http.Kind, Failure] = {
     "refused": "refused",
     "reset": "reset",
@@ -220,9 +220,9 @@ def _listed(answer: Answer) -> tuple[Failure, tuple[ListedModel, ...]]:
 def _model(row: _Row) -> ListedModel:
     parent = text(row.parent)
     return ListedModel(
-        id=(text(row.id) or "")[:MOST_LISTED],
-        root=(text(row.root) or "")[:MOST_LISTED],
-        parent=parent[:MOST_LISTED] if parent else None,
+        id=(text(row.id) or "")[:LONGEST_NAME],
+        root=(text(row.root) or "")[:LONGEST_NAME],
+        parent=parent[:LONGEST_NAME] if parent else None,
         max_model_len=whole(row.max_model_len),
     )
 

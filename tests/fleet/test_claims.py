@@ -57,6 +57,16 @@ def test_it_takes_the_claim_before_the_address(claimed: str | None, host: str, c
     assert (found.host, found.peer, found.claims) == (host, "203.0.113.9", claims)
 
 
+@pytest.mark.parametrize("zone", ["eth0", "a" * 300, "\x00"])
+def test_it_refuses_a_zone_of_an_address(zone: str) -> None:
+    """Longer than the column of an address, or with a NUL in it, it was an error of the database."""
+    claimed = RequestFactory().get("/", REMOTE_ADDR="203.0.113.9", headers={"X-LLMAO-Host": f"2001:db8::1%{zone}"})
+    with pytest.raises(Unclear, match="X-LLMAO-Host holds an address with a zone: leave out the %"):
+        asker(claimed, [])
+    with pytest.raises(Unclear, match="X-Forwarded-For holds an address with a zone"):
+        client_address("10.0.0.1", f"fe80::1%{zone}", PROXIES)
+
+
 def test_it_needs_a_claim_behind_a_socket_file() -> None:
     request = RequestFactory().get("/", REMOTE_ADDR="")
     with pytest.raises(Unclear, match="send it in X-LLMAO-Host"):

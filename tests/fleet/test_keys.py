@@ -75,3 +75,11 @@ def test_it_finds_every_value_again_by_its_hash(config: Config) -> None:
     found = keys.secrets_by_hash(config)
     assert found[keys.server_key_hash(config, "203.0.113.10", 8001)] == "shared"
     assert all(keys.secret_hash("salt", value) == hash_ for hash_, value in found.items())
+
+
+def test_it_knows_every_secret_that_an_error_may_repeat(config: Config) -> None:
+    found = keys.known_secrets(config)
+    assert {config.salt, config.litellm.master_key.value(), "shared", "sk-1", "head"} <= set(found)
+    assert keys.derive_key(config.salt, "203.0.113.10", 8002) in found
+    assert config.fleet.key is None or config.fleet.key.value() in found
+    assert len(found) == len(set(found))

@@ -87,6 +87,19 @@ def test_it_hides_the_key_that_it_sent_whatever_its_form() -> None:
     assert caught.value.message == "LiteLLM answers 400: cannot use ••• here"
 
 
+def test_it_hides_the_secrets_that_it_was_told_of() -> None:
+    """LiteLLM repeats the errors of providers, and providers the keys they were given, in any form."""
+    told = "AuthenticationError: no account has the words plain-provider-words"
+    body = {"healthy_endpoints": [], "unhealthy_endpoints": [{"model_id": "gpt", "error": told}]}
+    with raw_server(answer(503, body), answer(400, {"error": {"message": told}})) as raw:
+        client = LiteLLM(raw.url, MASTER_KEY, 5, secrets=["plain-provider-words"])
+        opinion = client.health("gpt", api_base=None, asked_at=1.0)
+        with pytest.raises(Refused) as caught:
+            client.block("gpt")
+    assert (opinion.state, opinion.detail) == ("down", "AuthenticationError: no account has the words •••")
+    assert caught.value.message == "LiteLLM answers 400: AuthenticationError: no account has the words •••"
+
+
 def test_it_does_not_take_every_400_on_delete_for_gone() -> None:
     told = {"error": {"message": "cannot delete a config model"}}
     with raw_server(answer(400, told)) as raw, pytest.raises(Refused):

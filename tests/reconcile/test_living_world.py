@@ -38,7 +38,7 @@ class LivingWorld(OfBoxes, OfLiteLLM, OfPeople):
         ),
         stranger=st.booleans(),
     )
-    def begins(
+    def begins(  # noqa: PLR0917 - Hypothesis gives them by name
         self,
         wanted: set[tuple[str, int]],
         replicas: int,
@@ -78,5 +78,5 @@ LivingWorld.TestCase.settings = settings(
 )
 
 
-class TestLivingWorld(LivingWorld.TestCase):  # type: ignore[misc]  # made at run time
+class TestLivingWorld(LivingWorld.TestCase):  # type: ignore[misc, valid-type]  # made at run time
     """300 examples; 10,000 at night."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Self
 
 import pytest
 
@@ -11,6 +15,27 @@ from sim.held import HeldWorld, running_world
 from sim.litellm import Row
 from sim.story import Story
 from sim.world import Rules
+
+
+class Refusing:
+    """In llmao's place: nothing is assigned to anybody."""
+
+    class _Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_error(404)
+
+        def log_message(self, *_: object) -> None:
+            """A test prints nothing."""
+
+    def __enter__(self) -> Self:
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._Answer)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
 
 
 class Puppet:
@@ -67,7 +92,7 @@ def test_it_tells_every_step_and_what_came_of_it(world: HeldWorld) -> None:
         "127.1.0.13 dies",
         "the deployment of 127.1.0.13 is gone",
         "127.1.0.66, which config.yaml does not know, presents the fleet key",
-        "127.1.0.13 is back",
+        "127.1.0.13 is back and asks",
         "its deployment is back",
     ]
     assert len(lines) == len(wanted)
@@ -79,6 +104,36 @@ def test_it_says_so_when_llmao_does_nothing(world: HeldWorld) -> None:
     assert f"{story.BOUGHT} is not in LiteLLM after 0 s; look at the page for the reason" in lines
     assert any(line.startswith("LiteLLM does not have all 4 deployments") for line in lines)
     assert any("Invalid model name" in line for line in lines)  # the completion that nobody could answer
+
+
+class Retiring(Puppet):
+    """An admin has retired one box: llmao keeps no row of it, and assigns nothing to it."""
+
+    def _keep_row(self, row_id: str, name: str, host: str, public: int) -> None:
+        if host != story.FRAIL:
+            super()._keep_row(row_id, name, host, public)
+
+
+def test_it_claims_nothing_of_a_retired_box(world: HeldWorld) -> None:
+    puppet = Retiring(world)
+    told = Story(world, puppet.lines.append, puppet.pause, pace=0.0, patience_s=0.5)
+    told.begin()
+    puppet.pause(0)
+    told.box_dies()
+    told.port_moves(story.FRAIL)
+    told.port_moves_of_all(story.FRAIL)
+    with Refusing() as llmao:
+        world.llmao_url = llmao.url
+        world.box(story.FRAIL).start_asking()
+        told.patience_s = 20
+        told.pause = lambda _: time.sleep(0.1)
+        told.box_returns()
+    assert [line for line in puppet.lines if "is gone" in line or "follows" in line or "is back" in line] == [
+        "127.1.0.13 is back and asks what to run"
+    ]
+    assert "LiteLLM had no deployment of 127.1.0.13, so nothing has to go" in puppet.lines
+    assert "LiteLLM had no deployment of 127.1.0.13, so nothing has to follow" in puppet.lines
+    assert puppet.lines[-1] == "llmao assigns nothing to 127.1.0.13 now"
 
 
 def test_it_leaves_the_unknown_box_asking(world: HeldWorld) -> None:

@@ -36,7 +36,9 @@ def test_it_refuses_another_database_without_repeating_a_password(url: str, tmp_
     assert "postgresql://user:password@host:5432/name" in str(refusal.value)
 
 
-@pytest.mark.parametrize("url", ["redis://203.0.113.10:6379/1", "rediss://h/0"])
+@pytest.mark.parametrize(
+    "url", ["redis://203.0.113.10:6379/1", "rediss://h/0", "redis://:p%40ss@h", "redis://[::1]:6379/0"]
+)
 def test_it_takes_redis_urls(url: str, tmp_path: Path) -> None:
     assert environment.broker_url({"REDIS_URL": url}, tmp_path) == url
 
@@ -44,6 +46,22 @@ def test_it_takes_redis_urls(url: str, tmp_path: Path) -> None:
 def test_it_refuses_another_broker(tmp_path: Path) -> None:
     with pytest.raises(ImproperlyConfigured, match="REDIS_URL: write redis://host:6379/0"):
         environment.broker_url({"REDIS_URL": "amqp://user:pw@h"}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["redis://u:topsecret@h:x/0", "redis://h:6379/first", "redis://:topsecret@h:99999/0", "redis://", "redis://[h/0"],
+)
+def test_it_refuses_a_broker_whose_address_cannot_be_read(url: str, tmp_path: Path) -> None:
+    with pytest.raises(ImproperlyConfigured, match="REDIS_URL: write redis://host:6379/0") as refusal:
+        environment.broker_url({"REDIS_URL": url}, tmp_path)
+    assert "topsecret" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("url", ["sqlite://:memory:", "sqlite://", "sqlite:///:memory:"])
+def test_it_refuses_a_database_in_memory(url: str, tmp_path: Path) -> None:
+    with pytest.raises(ImproperlyConfigured, match="DATABASE_URL: a database in memory is another one in each process"):
+        environment.database({"DATABASE_URL": url}, tmp_path)
 
 
 def test_it_puts_the_socket_in_the_data_folder(tmp_path: Path) -> None:
@@ -73,6 +91,19 @@ def test_it_makes_one_secret_key_and_keeps_it(tmp_path: Path) -> None:
     assert environment.secret_key({}, tmp_path) == key
     assert stat.S_IMODE((tmp_path / "secret_key").stat().st_mode) == 0o600
     assert [path.name for path in tmp_path.iterdir()] == ["secret_key"]
+
+
+def test_it_refuses_an_empty_secret_key(tmp_path: Path) -> None:
+    (tmp_path / "secret_key").write_text("\n")
+    with pytest.raises(ImproperlyConfigured, match="secret_key is empty. Remove it"):
+        environment.secret_key({}, tmp_path)
+    assert environment.secret_key({"SECRET_KEY": "  given "}, tmp_path) == "given"
+
+
+def test_it_says_that_it_may_not_write_into_the_data_folder() -> None:
+    unwritable = Path("/proc")  # also for root
+    with pytest.raises(ImproperlyConfigured, match="LLMAO_VAR: cannot keep a key in /proc .*that you may write to"):
+        environment.secret_key({}, unwritable)
 
 
 def test_it_makes_one_secret_key_when_many_processes_start_together(tmp_path: Path) -> None:

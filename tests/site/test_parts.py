@@ -47,6 +47,12 @@ def test_it_starts_no_server_beside_one_that_is_named(settings: Any) -> None:
     assert up.broker_binary() is None
 
 
+def test_it_does_not_run_without_a_configuration(tmp_path: Path, settings: Any) -> None:
+    settings.LLMAO_CONFIG = tmp_path / "config.yaml"
+    with pytest.raises(CommandError, match="there is no configuration at .*copy config.example.yaml there"):
+        up.configured()
+
+
 FOREIGN = {
     "CELERY_BROKER_URL": "redis://127.0.0.1:1/14",
     "CELERY_BROKER_WRITE_URL": "redis://127.0.0.1:1/14",

@@ -7,15 +7,18 @@ import pty
 import signal
 import socket
 import subprocess
+import sys
 import termios
 import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from fleet.management.commands.up import on_this_data
 from tests.site.running import ROOT, Up, command, configured, environment, get, pid_of, processes, until
 
 
@@ -63,7 +66,17 @@ def test_it_becomes_ready_when_every_part_works(up: Up) -> None:
 
 
 def test_it_says_how_to_make_the_first_admin(up: Up) -> None:
-    assert "manage.py createsuperuser" in up.text
+    """A command that somebody can copy, and that reaches this data folder."""
+    paths = f"LLMAO_VAR={up.var} LLMAO_CONFIG={up.var / 'config.yaml'}"
+    assert f"In another terminal: {paths} {sys.executable} manage.py createsuperuser" in up.text
+
+
+def test_it_names_only_what_was_set(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    monkeypatch.delenv("LLMAO_CONFIG")
+    settings.LLMAO_VAR = Path("/a folder")
+    assert on_this_data() == "LLMAO_VAR='/a folder' "
+    monkeypatch.delenv("LLMAO_VAR")
+    assert on_this_data() == ""
 
 
 def test_it_refuses_a_second_one_on_the_same_folder(up: Up) -> None:
@@ -214,6 +227,25 @@ def test_it_says_what_a_port_may_be(tmp_path: Path) -> None:
     assert "write a number from 0 to 65535" in refused(tmp_path, "--port", "70000")
 
 
+@pytest.mark.parametrize("tasks", ["0", "-3", "101"])
+def test_it_says_how_many_tasks_may_run_at_once(tasks: str, tmp_path: Path) -> None:
+    said = refused(tmp_path, "--port", "0", "--concurrency", tasks)
+    assert f"--concurrency {tasks}: write a number from 1 to 100" in said
+
+
+def test_it_says_that_the_database_is_none(tmp_path: Path) -> None:
+    (tmp_path / "llmao.sqlite3").write_bytes(b"garbage" * 1000)
+    said = refused(tmp_path, "--port", "0")
+    assert f"The database {tmp_path}/llmao.sqlite3 cannot be used: file is not a database" in said
+    assert "its backup" in said
+
+
+def test_it_says_what_is_in_the_way_of_its_lock(tmp_path: Path) -> None:
+    (tmp_path / "up.lock").mkdir()
+    said = refused(tmp_path, "--port", "0")
+    assert f"Cannot write {tmp_path}/up.lock: Is a directory. Remove what is in the way" in said
+
+
 def test_it_says_that_the_database_does_not_answer_without_its_password(tmp_path: Path) -> None:
     url = "postgresql://llmao:topsecret@127.0.0.1:1/llmao"
     said = refused(tmp_path, "--port", "0", DATABASE_URL=url, SECRET_KEY="x" * 50)
@@ -226,6 +258,8 @@ def test_it_says_that_the_database_does_not_answer_without_its_password(tmp_path
     [
         ("DATABASE_URL", "postgresql://a:b@127.0.0.1/x", "SECRET_KEY is not set"),
         ("REDIS_URL", "http://127.0.0.1", "REDIS_URL: write redis://host:6379/0"),
+        ("REDIS_URL", "redis://u:p@ss@h:x/0", "REDIS_URL: write redis://host:6379/0"),
+        ("LLMAO_VAR", "/proc", "LLMAO_VAR: cannot keep a key in /proc"),
         ("DEBUG", "perhaps", "DEBUG is 'perhaps': write 1 or 0"),
     ],
 )

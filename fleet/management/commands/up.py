@@ -16,14 +16,16 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
-from django.db import OperationalError, connections
+from django.db import DatabaseError, connection, connections
 
-from fleet import foreign, valkey
+from fleet import config, foreign, valkey
+from fleet.config import ConfigErrors
 from fleet.supervisor import Program, Supervisor, Watchdog
 
 LOCK_PATIENCE_S = 12.0
 BROKER_PATIENCE_S = 15.0
 SAY_PATIENCE_S = 0.5
+MOST_TASKS = 100
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -47,6 +49,9 @@ class Command(BaseCommand):
         parser.add_argument("--concurrency", type=int, default=4, help="tasks that may run at once (4)")
 
     def handle(self, *_: Any, port: int, bind: str, concurrency: int, **__: Any) -> None:
+        if not 1 <= concurrency <= MOST_TASKS:
+            raise CommandError(f"--concurrency {concurrency}: write a number from 1 to {MOST_TASKS}.")
+        configured()
         lock = lock_folder(settings.LLMAO_VAR)
         listening = listen(bind, port)
         binary = broker_binary()
@@ -65,9 +70,18 @@ class Command(BaseCommand):
         say("Stopped.")
 
 
+def configured() -> None:
+    """CommandError, with every mistake, when there is no valid configuration. Django's checks let a new clone migrate
+    without one; to run without one is to do nothing."""
+    try:
+        config.current()
+    except ConfigErrors as errors:
+        raise CommandError(errors.message) from None
+
+
 def lock_folder(var: Path) -> int:
     """An open file whose lock means "an `up` runs on this folder". CommandError when another one does."""
-    lock = os.open(var / "up.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    lock = _open_lock(var / "up.lock")
     deadline = time.monotonic() + LOCK_PATIENCE_S
     while not _try_lock(lock):
         holder = os.pread(lock, 20, 0).decode(errors="replace").strip()
@@ -81,6 +95,16 @@ def lock_folder(var: Path) -> int:
     os.ftruncate(lock, 0)
     os.pwrite(lock, str(os.getpid()).encode(), 0)
     return lock
+
+
+def _open_lock(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise CommandError(
+            f"Cannot write {path}: {error.strerror}. Remove what is in the way, or name a folder that you may write to:"
+            f" LLMAO_VAR=/another/folder."
+        ) from error
 
 
 def _try_lock(lock: int) -> bool:
@@ -129,12 +153,22 @@ def broker_binary() -> str | None:
 
 
 def migrate() -> None:
+    """The tables as they have to be. CommandError when the database is away, or is none."""
     try:
         call_command("migrate", interactive=False, verbosity=0)
-    except OperationalError as error:
-        raise CommandError(f"The database does not answer: {str(error).strip()}") from error
+    except DatabaseError as error:
+        raise CommandError(_refusal(str(error).strip(), connection.settings_dict["NAME"])) from error
     finally:
         connections.close_all()
+
+
+def _refusal(reason: str, name: str) -> str:
+    if connection.vendor != "sqlite":
+        return f"The database does not answer: {reason}"
+    return (
+        f"The database {name} cannot be used: {reason}. Look whether it is a file that you may write to; a damaged one"
+        f" has to be replaced by its backup, or moved away: llmao then starts with an empty one."
+    )
 
 
 def environment() -> dict[str, str]:

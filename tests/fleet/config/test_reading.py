@@ -210,3 +210,19 @@ def test_it_reads_500_hosts_in_well_under_a_second(tmp_path: Path) -> None:
     started = time.process_time()
     assert len(load(path).fleet.hosts) == 500
     assert time.process_time() - started < 2
+
+
+def test_it_reads_a_part_that_is_used_twice_and_overrides_what_it_merges(tmp_path: Path) -> None:
+    """The part is one node of the tree, and holds the merged key beside its own once it was unfolded."""
+    shared = (
+        "models:\n"
+        "  - model_name: base\n"
+        "    litellm_params: &base {model: openai/a, api_base: 'https://api.example.com/v1', timeout: 1}\n"
+        "  - model_name: twice\n"
+        "    litellm_params: &own\n"
+        "      <<: *base\n"
+        "      timeout: 2\n"
+        "  - {model_name: again, litellm_params: *own}\n"
+    )
+    models = load(write(tmp_path, models=shared)).models
+    assert [model.params["timeout"] for model in models] == [1, 2, 2]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import sys
 import time
 import zlib
@@ -20,7 +21,7 @@ from reconcile.view import Plan, View
 from sim.background import LoopThread
 from sim.litellm import Fault, LiteLLM, Row
 from sim.vllm import VLLM, Listener
-from tests.fleet.sources.conftest import MASTER_KEY, Configure
+from tests.fleet.sources.conftest import MASTER_KEY, SALT, Configure
 
 pytestmark = pytest.mark.django_db
 KEY = "sk-vllm-made-up"
@@ -348,3 +349,11 @@ def test_it_knows_nothing_while_litellm_does_not_say_how_it_checks(rows: LiteLLM
     assert asked("up")["up"].detail == "LiteLLM answers 500: no database"
     assert not read_all()
     assert checks(rows) == []
+
+    assert rows.calls == []
+
+
+def test_it_keeps_no_configured_secret_that_a_provider_repeats(rows: LiteLLM) -> None:
+    body = {"healthy_endpoints": [], "unhealthy_endpoints": [{"model_id": "down", "error": f"who is {SALT}?"}]}
+    rows.faults.append(Fault("/health", status=503, text=json.dumps(body), content_type="application/json"))
+    assert asked("down")["down"].detail == "who is •••?"

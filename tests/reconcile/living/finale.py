@@ -37,7 +37,7 @@ def _patience_s(world: World) -> float:
     assert last is not None
     removals = max((len(each.removals) for each in last.decision.history.keys), default=0)
     probes = min(40, last.settings.health_fail_threshold * 2 ** (removals + 1))
-    return SLOW_S + last.settings.opinion_wait_s + probes * last.snapshots.vllm.interval_s
+    return float(SLOW_S + last.settings.opinion_wait_s + probes * last.snapshots.vllm.interval_s)
 
 
 def _falls_silent(world: World) -> None:

@@ -35,7 +35,8 @@ def happens(**drawn: st.SearchStrategy[Any]) -> Callable[[Callable[..., None]], 
                 what(self, **told)
                 self.world.pass_time(clocks * CLOCK_S)
 
-        return rule(clocks=st.integers(min_value=0, max_value=8), **drawn)(then_time_passes)
+        given: dict[str, Any] = {"clocks": st.integers(min_value=0, max_value=8), **drawn}
+        return rule(**given)(then_time_passes)
 
     return made
 

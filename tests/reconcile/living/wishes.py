@@ -38,7 +38,7 @@ class Wishes:
     params: dict[str, Any] = field(default_factory=dict)
     providers: tuple[str, ...] = ("vast",)
     salt: int = 0
-    settings: Settings = Settings()
+    settings: Settings = field(default_factory=Settings)
     invalid: bool = False
 
     def copy(self) -> Wishes:

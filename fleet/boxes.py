@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.http import parse_etags
 from django.views.decorators.csrf import csrf_exempt
 
-from fleet import assignment, claims, clock, config, contacts, keys, wake
+from fleet import assignment, claims, clock, config, contacts, keys, seldom, wake
 from fleet.assignment import Assigned
 from fleet.claims import Asker, Unclear
 from fleet.config import Config, allowed_host
@@ -42,6 +42,7 @@ def vllm_config(request: HttpRequest) -> HttpResponse:
     try:
         return _answer(request, configuration, claims.asker(request, configuration.trusted_proxies))
     except Unclear as unclear:
+        _log_refusal(400, "", request.META.get("REMOTE_ADDR", ""))
         return _refused(400, "invalid_request_error", "invalid_host", unclear.message)
 
 
@@ -89,7 +90,7 @@ def _answer(request: HttpRequest, configuration: Config, asker: Asker) -> HttpRe
         answer = HttpResponse(status=304)
     else:
         news = contacts.served(contact, body["revision"], servers) or news
-        _log_claim(asker, 200)
+        _log_claim(asker)
         answer = JsonResponse(body)
     if news:
         _publish()
@@ -107,7 +108,7 @@ def _as_served(configuration: Config, row: Assigned) -> dict[str, Any]:
 
 def _unknown(configuration: Config, asker: Asker) -> HttpResponse:
     """404; the host is remembered when it is one that could be approved."""
-    _log_claim(asker, 404)
+    _log_refusal(404, asker.host, asker.peer)
     if not allowed_host(configuration, asker.host):
         why = (
             f"{asker.host} is no public address, so it cannot be approved: send the box's public one in"
@@ -131,7 +132,7 @@ def _presents(request: HttpRequest, key: str) -> bool:
 
 
 def _unauthorized(request: HttpRequest) -> HttpResponse:
-    log.warning("box_refused peer=%s", request.META.get("REMOTE_ADDR", ""))
+    _log_refusal(401, "", request.META.get("REMOTE_ADDR", ""))
     why = "Send the fleet key: Authorization: Bearer <fleet.key of llmao's config.yaml>."
     refusal = _refused(401, "authentication_error", "invalid_fleet_key", why)
     refusal["WWW-Authenticate"] = "Bearer"
@@ -143,10 +144,16 @@ def _has(request: HttpRequest, revision: str) -> bool:
     return "*" in etags or any(etag.removeprefix("W/") == f'"{revision}"' for etag in etags)
 
 
-def _log_claim(asker: Asker, status: int) -> None:
+def _log_claim(asker: Asker) -> None:
     """Whoever holds the fleet key gets the keys of the host it names: the log says who did."""
     if asker.claims:
-        log.info("box_claim host=%s peer=%s status=%s", asker.host, asker.peer or "unknown", status)
+        log.info("box_claim host=%s peer=%s status=200", asker.host, asker.peer or "unknown")
+
+
+def _log_refusal(status: int, host: str, peer: str) -> None:
+    """Once an hour for each host and peer: a box asks every few seconds, for as long as nobody helps it."""
+    if seldom.due(str(status), host, peer):
+        log.warning("box_refused host=%s peer=%s status=%s", host or "unknown", peer or "unknown", status)
 
 
 def _publish() -> None:

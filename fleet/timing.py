@@ -7,6 +7,10 @@ from fleet.config.shape import Fleet
 
 # Our own tables are read when they change; this is for a change that nobody told of, such as an edit of a file.
 OWN_S = {"intended": 60.0, "boxes": 60.0, "attempts": 60.0}
+# How long a message that nobody takes is worth anything. Celery judges by the clocks of sender and worker, so this has
+# to be far longer than two machines' clocks ever differ: else a worker would throw everything away. What piles up
+# meanwhile costs little: a source is read by one process at a time, and whoever finds it busy drops the message.
+MESSAGE_LIFE_S = 600.0
 # Source, or "tick" -> its key in the section `fleet` of config.yaml.
 KEYS = {
     "vast": "listing_interval_s",

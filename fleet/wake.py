@@ -11,6 +11,7 @@ from django.db import transaction
 from kombu.exceptions import OperationalError
 
 from fleet import lease, publishing
+from fleet.timing import MESSAGE_LIFE_S
 
 log = logging.getLogger(__name__)
 
@@ -27,8 +28,9 @@ def send(task: str, why: str, *args: str | float, countdown: float = 0) -> None:
     try:
         with publishing.producer() as producer:
             current_app.send_task(
-                task, args=args, countdown=countdown, expires=60, ignore_result=True, retry=False, producer=producer
-            )
+                task, args=args, countdown=countdown, expires=MESSAGE_LIFE_S, ignore_result=True, retry=False,
+                producer=producer,
+            )  # fmt: skip
     except publishing.Resting:
         log.debug("task_not_sent task=%s why=%s error=resting", task, why)
     except OperationalError as away:

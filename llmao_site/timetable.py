@@ -16,13 +16,12 @@ DUE_AT_START_S = 300.0
 
 
 def entry(app: Celery, name: str, interval_s: float) -> ScheduleEntry:
-    """The line of one source, or of "tick". A message nobody took within its interval is dropped: the next says the
-    same."""
+    """The line of one source, or of "tick"."""
     task, args = ("fleet.tick", ()) if name == "tick" else ("fleet.fetch", (name,))
     last = app.now() - timedelta(seconds=interval_s if interval_s <= DUE_AT_START_S else 0)
     return ScheduleEntry(
         name=name, task=task, args=args, schedule=every(app, interval_s), last_run_at=last, app=app,
-        options={"expires": max(interval_s, 1.0), "ignore_result": True},
+        options={"expires": timing.MESSAGE_LIFE_S, "ignore_result": True},
     )  # fmt: skip
 
 

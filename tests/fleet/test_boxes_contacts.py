@@ -9,7 +9,7 @@ import pytest
 from django.db import connections
 from django.test import Client
 
-from fleet import clock, contacts
+from fleet import clock, contacts, seldom
 from fleet.models import BoxContact, ServedConfig
 from tests.fleet.config.files import with_fleet, write
 
@@ -129,16 +129,18 @@ def test_it_notes_a_change_of_peer(config: Path, caplog: pytest.LogCaptureFixtur
 
 @pytest.mark.django_db
 def test_it_logs_claims_with_their_peer_and_without_a_secret(config: Path, caplog: pytest.LogCaptureFixture) -> None:
+    seldom.forget()
     with caplog.at_level(logging.DEBUG):
         etag = ask()["ETag"]
         ask("198.51.100.7")
         ask(HOST, peer=HOST)
         ask(etag=etag)
         Client().get("/vllm/config", headers={"Authorization": "Bearer hunter2"})
-    claims = [record.getMessage() for record in caplog.records if record.getMessage().startswith("box_claim")]
+    claims = [record.getMessage() for record in caplog.records if record.name == "fleet.boxes"]
     assert claims == [
         "box_claim host=203.0.113.10 peer=192.0.2.1 status=200",
-        "box_claim host=198.51.100.7 peer=192.0.2.1 status=404",
+        "box_refused host=198.51.100.7 peer=192.0.2.1 status=404",
+        "box_refused host=unknown peer=127.0.0.1 status=401",
     ]
     assert "fleet-key" not in caplog.text and "sk-vllm-" not in caplog.text and "hunter2" not in caplog.text
 

@@ -2,13 +2,16 @@
 
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from celery import Celery
+from celery.worker.request import Request
 
-from fleet import timing
+from fleet import tasks, timing
 from llmao_site.timetable import Timetable
 
 
@@ -55,11 +58,20 @@ def test_it_sends_one_fetch_a_source_and_the_tick(app: Celery, intervals: dict[s
     assert messages == {("fleet.fetch", "vast"), ("fleet.fetch", "vllm"), ("fleet.tick",)}
 
 
-def test_it_lets_a_message_die_when_the_next_one_is_due(app: Celery, intervals: dict[str, float]) -> None:
-    timetable = Timetable(app)
-    assert {name: (line.options or {})["expires"] for name, line in timetable.schedule.items()} == {
-        "vast": 1.0, "vllm": 15.0, "tick": 30.0,
-    }  # fmt: skip
+@pytest.mark.parametrize(("ahead_s", "expired"), [(20, False), (300, False), (700, True)])
+def test_it_sends_what_a_worker_still_takes_whose_clock_is_ahead(
+    app: Celery, intervals: dict[str, float], ahead_s: float, expired: bool
+) -> None:
+    options = Timetable(app).schedule["vast"].options or {}
+    clock_of_beat = datetime.now(UTC) - timedelta(seconds=ahead_s)
+    sent = app.amqp.as_task_v2("an-id", "fleet.fetch", ("vast",), {}, expires=options["expires"], now=clock_of_beat)
+    received = SimpleNamespace(headers=sent.headers, body=sent.body, properties={}, delivery_info={}, payload=sent.body)
+    assert bool(Request(received, app=app, task=tasks.fetch, decoded=True).maybe_expire()) is expired
+
+
+def test_it_lets_a_message_die_that_nobody_takes_for_long(app: Celery, intervals: dict[str, float]) -> None:
+    lives = {line.options["expires"] for line in Timetable(app).schedule.values() if line.options}
+    assert lives == {600.0}
 
 
 def test_it_keeps_to_fractions_of_a_second(app: Celery, intervals: dict[str, float]) -> None:

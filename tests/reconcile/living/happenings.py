@@ -36,7 +36,7 @@ def happens(**drawn: st.SearchStrategy[Any]) -> Callable[[Callable[..., None]], 
                 self.world.pass_time(clocks * CLOCK_S)
 
         given: dict[str, Any] = {"clocks": st.integers(min_value=0, max_value=8), **drawn}
-        return rule(**given)(then_time_passes)
+        return rule(**given)(then_time_passes)  # type: ignore[no-untyped-call]  # as Hypothesis types it
 
     return made
 

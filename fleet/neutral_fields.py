@@ -25,7 +25,7 @@ FIELDS: dict[str, dict[str, str]] = {
         "max_model_len": "keep", "context_window": "keep", "shown": "nothing",
     },
     "HostLabel": {"host": "host", "label": "keep", "at": "time", "by": "person"},
-    "Approval": {"digest": "digest", "kind": "keep", "key": "of", "at": "time", "by": "person"},
+    "Approval": {"digest": "digest", "kind": "keep", "key": "of", "at": "time", "by": "person", "seen": "nothing"},
     "Ended": {"host": "host", "listen_port": "keep", "model": "name", "at": "time"},
     # boxes that asked
     "Boxes": {"boxes": "of", "unknown": "of"},
@@ -47,7 +47,7 @@ FIELDS: dict[str, dict[str, str]] = {
     "Probe": {
         "base": "url", "url": "url", "at": "time", "health_status": "keep", "models_status": "keep", "failure": "keep",
         "listed": "of", "latency_ms": "keep", "wrong_key_status": "keep", "wrong_key_at": "time",
-        "last_answered_at": "time",
+        "key_hash": "hash", "last_answered_at": "time",
     },
     "ListedModel": {"id": "name", "root": "name", "parent": "name", "max_model_len": "keep"},
     # LiteLLM
@@ -76,13 +76,13 @@ FIELDS: dict[str, dict[str, str]] = {
     "KeyMemory": {
         "key": "of", "since": "time", "changed_at": "time", "last_ok": "time", "probed_at": "time", "misses": "of",
         "hits": "of", "last_url": "url", "instance": "placement", "removals": "time", "delete_wanted_since": "time",
-        "first_asked": "time", "last_up": "time",
+        "first_asked": "time", "last_up": "time", "discovered": "keep", "drained": "keep",
     },
     "Run": {"n": "keep", "first": "time", "last": "time"},
     "HostMemory": {"host": "host", "read_at": "time", "absences": "of", "unlisted": "keep"},
     "RowMemory": {
         "id": "row", "last_listed": "time", "key": "of", "orphan": "of", "downs": "keep", "down_first_asked": "time",
-        "opinion_at": "time", "seen": "printed", "disagreed_at": "time",
+        "opinion_at": "time", "seen": "nothing", "seen_at": "nothing", "disagreed_at": "time",
     },
     "PlacedHost": {
         "host": "host", "provider": "keep", "instance": "instance", "listed_at": "time", "once_intended": "keep",

@@ -59,7 +59,7 @@ class RowMemory(msgspec.Struct, frozen=True, kw_only=True):
     downs: int = 0
     down_first_asked: float | None = None
     opinion_at: float | None = None  # the newest opinion already counted
-    seen: tuple[str, ...] = ()  # the row as the newest snapshot listed it, to notice replicas that disagree
+    seen: str | None = None  # the row as the newest snapshot listed it, to notice replicas that disagree
     seen_at: float | None = None
     disagreed_at: float | None = None
 

@@ -149,7 +149,8 @@ def _seen(world: World, memory: RowMemory, row: Deployment) -> RowMemory:
     read_at = world.taken_at("deployments")
     if memory.seen_at is not None and read_at <= memory.seen_at:
         return memory
-    shown = (row.name, row.model, row.api_base or "", row.llmao_key or "", row.llmao_body or "", str(row.blocked))
+    fields = (row.name, row.model, row.api_base, row.llmao_key, row.llmao_body, row.blocked)
+    shown = "\n".join(map(str, fields))
     attempt = world.attempts.get(row.id)
     written = attempt.answered_at if attempt and attempt.answer == "ok" else None
     both_after = written is not None and memory.seen_at is not None and memory.seen_at >= written

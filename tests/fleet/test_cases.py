@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 from django.core.management import call_command
+from msgspec.structs import replace
 
 from fleet import cases, cycle, replays
 from fleet.neutral import NOW, Unclassified, Walker
@@ -127,6 +128,8 @@ def test_it_changes_nothing_by_itself() -> None:
     """The walk with every name standing for itself, and no time moved, gives the input back (but for HTTP://)."""
     for turn in (turn for path in files() for turn in played(path)):
         given = given_of(turn)
+        rows = tuple(replace(row, seen=None, seen_at=None) for row in given.history.rows)  # emptied: they name a row
+        given = replace(given, history=replace(given.history, rows=rows))
         walked = Walker(lambda _, text: text, given.now, given.now).of(given)
         assert msgspec.json.encode(walked).lower() == msgspec.json.encode(given).lower()
 

@@ -241,7 +241,7 @@ def test_it_tells_a_whole_story(fleet: Fleet) -> None:
         "address    A3   without a mapping, the address that worked last",
         "misses     C    a run of misses counts once",
         "intended       read ",
-        "probe          unreached, connection refused, ",
+        "probe          not reached, connection refused, ",
         ", ours, rows read ",
         "Unhealthy at 3 misses: 2 more",
         "probe     ok → unreached                     connection refused",

@@ -26,13 +26,15 @@ def fetch(view: View) -> Opinions:
     rows = {row.id: row for row in listed.deployments} if listed else {}
     asked = [identifier for identifier in view.ask if listed is None or identifier in rows]
     fresh = _ask(litellm(), asked, rows)
-    kept = [each for each in _previous() if each.id not in fresh and (listed is None or each.id in rows)]
+    kept = [each for each in _previous(clock.now()) if each.id not in fresh and (listed is None or each.id in rows)]
     return Opinions(opinions=tuple(sorted([*kept, *fresh.values()], key=lambda each: each.id)))
 
 
-def _previous() -> tuple[Opinion, ...]:
+def _previous(now: float) -> tuple[Opinion, ...]:
+    """The opinions of the last reading, but for those asked before the database's clock was set back: they would count
+    as the newest until it has caught up."""
     before = snapshots.latest("litellm_health", Opinions)
-    return before.opinions if before else ()
+    return tuple(each for each in before.opinions if each.asked_at <= now + clock.AHEAD_S) if before else ()
 
 
 def _ask(client: LiteLLM, identifiers: Iterable[str], rows: dict[str, Deployment]) -> dict[str, Opinion]:

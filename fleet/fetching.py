@@ -66,6 +66,18 @@ def due_early(name: str) -> bool:
     return bool(SourceState.objects.filter(due, name=name).update(early_at=Seconds()))
 
 
+def ahead() -> list[str]:
+    """The sources whose stored reading lies in the future, so that nothing is decided by it."""
+    found = SourceState.objects.filter(configured=True, taken_at__gt=Seconds() + AHEAD_S)
+    return list(found.order_by("name").values_list("name", flat=True))
+
+
+def read_what_is_ahead() -> None:
+    """Send for a new reading of each of them: their own clocks may come round in hours only."""
+    for name in ahead():
+        send("fleet.fetch", "its reading is from the future", name)
+
+
 def _read_since(name: str, since: float) -> bool:
     return SourceState.objects.filter(name=name, taken_at__gte=since, taken_at__lte=Seconds() + AHEAD_S).exists()
 

@@ -16,9 +16,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from kombu.exceptions import OperationalError
 
-from fleet import clock, publishing, timing
-from fleet.clock import AHEAD_S, Seconds
-from fleet.models import Heartbeat, Lease, SourceState
+from fleet import clock, fetching, publishing, timing
+from fleet.clock import AHEAD_S
+from fleet.models import Heartbeat, Lease
 
 BROKER_PATIENCE_S = 2
 SHORTEST_LIMIT_S = 10.0  # fast clocks are for demos; a process may still need a breath
@@ -91,9 +91,8 @@ def since(read: Callable[[], float | None], what: str, never: str) -> Part:
 
 def sources() -> Part:
     """Whether no reading is from the future: such a one is not believed, so nothing is decided by it."""
-    ahead = SourceState.objects.filter(configured=True, taken_at__gt=Seconds() + AHEAD_S)
     try:
-        names = list(ahead.order_by("name").values_list("name", flat=True))
+        names = fetching.ahead()
     except (DatabaseError, InterfaceError):
         return Part(ok=False, says="unknown: the database does not answer")
     if not names:

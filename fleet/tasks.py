@@ -21,4 +21,5 @@ def run_cycle() -> None:
 @shared_task(name="fleet.tick", soft_time_limit=300, time_limit=330)
 def tick() -> None:
     heartbeat.beat("worker", "beat")
+    fetching.read_what_is_ahead()
     cycle.run()

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from reconcile.history import History, HostMemory, KeyMemory, PlacedHost, RowMemory
 from reconcile.identity import Key
 from reconcile.inputs import (
@@ -25,6 +27,7 @@ from reconcile.settings import Settings
 from reconcile.view import SourceState, SourceView
 
 OUR_OWN = frozenset({"intended", "boxes", "attempts"})  # our tables: they do not age
+LONGEST_WAIT_S = 600  # after a refusal
 FUTURE_S = 5  # a reading further ahead of the database's clock than this is not believed
 T = TypeVar("T")
 
@@ -98,7 +101,9 @@ def observe(snapshots: Snapshots, history: History, settings: Settings, now: flo
         probes={probe.base: probe for probe in vllm.probes if probe.at <= now + FUTURE_S} if vllm else {},
         deployments=tuple(sorted(deployments.deployments, key=lambda row: row.id)) if deployments else (),
         opinions={each.id: each for each in opinions.opinions if each.asked_at <= now + FUTURE_S} if opinions else {},
-        attempts={attempt.deployment_id: attempt for attempt in attempts.attempts} if attempts else {},
+        attempts={each.deployment_id: _not_ahead(each, settings, now) for each in attempts.attempts}
+        if attempts
+        else {},
         keys={memory.key: memory for memory in history.keys},
         hosts={memory.host: memory for memory in history.hosts},
         rows={memory.id: memory for memory in history.rows},
@@ -135,6 +140,16 @@ def _state(name: str, source: Source[Any], settings: Settings, now: float) -> So
     if name not in OUR_OWN and now - source.taken_at > old_at:
         return "stale"
     return "failed" if source.failed_at is not None else "fresh"
+
+
+def _not_ahead(attempt: Attempt, settings: Settings, now: float) -> Attempt:
+    """A write noted before the database's clock was set back counts as one whose waits are over: otherwise its row would
+    settle, back off and distrust every opinion until the clock has caught up."""
+    newest = max(attempt.sent_at, attempt.answered_at or 0.0)
+    if newest <= now + FUTURE_S:
+        return attempt
+    over = now - settings.settle_s - LONGEST_WAIT_S
+    return replace(attempt, sent_at=over, answered_at=None if attempt.answered_at is None else over)
 
 
 def _by_host(listing: Any) -> dict[str, tuple[Instance, ...]]:

@@ -53,8 +53,10 @@ def fetch_list(_: View) -> Opinions:
 
 def join(stored: Opinions | None, new: Opinions) -> Opinions:
     """The newest opinion of each row that is still listed: what was asked last counts, not what was answered last."""
-    before = stored or Opinions()
-    newest = {each.id: each for each in sorted((*before.opinions, *new.opinions), key=lambda each: each.asked_at)}
+    before, latest = stored or Opinions(), clock.now() + clock.AHEAD_S
+    # What was asked before the database's clock was set back would count as the newest until it has caught up.
+    known = [each for each in before.opinions if each.asked_at <= latest]
+    newest = {each.id: each for each in sorted((*known, *new.opinions), key=lambda each: each.asked_at)}
     rows = _listed()
     kept = [each for _, each in sorted(newest.items()) if rows is None or each.id in rows]
     return Opinions(opinions=tuple(kept), whole_at=before.whole_at if new.whole_at is None else new.whole_at)

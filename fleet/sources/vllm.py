@@ -167,7 +167,8 @@ class Prober:
             wrong_key_status=believed.wrong_key_status if believed else None,
             wrong_key_at=believed.wrong_key_at if believed else None,
         )
-        if probe.wrong_key_at is not None and probe.at - probe.wrong_key_at < WRONG_KEY_EVERY_S:
+        asked = probe.wrong_key_at
+        if asked is not None and asked - clock.AHEAD_S <= probe.at < asked + WRONG_KEY_EVERY_S:
             return probe
         asked_at = self._now()
         try:

@@ -50,3 +50,13 @@ def test_it_reads_early_once_a_minute(age_s: float, due: bool) -> None:
     stored(early_at=clock.now() - age_s)
     assert fetching.due_early("boxes") is due
     assert not fetching.due_early("boxes")
+
+
+def test_it_sends_for_what_is_ahead_of_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[tuple[str, ...]] = []
+    monkeypatch.setattr(fetching, "send", lambda task, _why, *args: sent.append((task, *args)))
+    SourceState.objects.create(name="vllm", taken_at=clock.now())
+    SourceState.objects.create(name="vast", taken_at=clock.now() + HOUR_S, configured=False)
+    stored(taken_at=clock.now() + HOUR_S)
+    fetching.read_what_is_ahead()
+    assert sent == [("fleet.fetch", "boxes")]

@@ -8,6 +8,13 @@ import pytest
 from tests.site.running import ROOT
 
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXPORTS = (
+    "export LLMAO_FLEET_KEY='a long random text'",
+    "export LLMAO_VLLM_API_SALT='another long random text'",
+    "export LITELLM_MASTER_KEY='the master key of your LiteLLM proxy'",
+    "export VAST_API_KEY='from your account at Vast'",
+    "export OPENAI_API_KEY='from your account at OpenAI'",
+)
 # command -> what runs it, and the words by which one finds it there
 TRIED = {
     "make demo": ("tests/first_steps/test_clone.py", '"make", "demo"'),
@@ -23,6 +30,22 @@ TRIED = {
     ".venv/bin/python manage.py fetch --all": ("tests/first_steps/test_clone.py", "from_readme("),
     ".venv/bin/python manage.py reconcile": ("tests/first_steps/test_clone.py", "from_readme("),
     ".venv/bin/python manage.py ready": ("tests/site/test_compose.py", 'command("ready")'),
+    **dict.fromkeys(EXPORTS, ("tests/first_steps/test_clone.py", "exports_of_readme(")),
+    "LLMAO_VAR=var/demo LLMAO_CONFIG=var/demo/config.yaml .venv/bin/python manage.py view": (
+        "tests/first_steps/test_clone.py",
+        "from_readme(clone, OF_THE_DEMO)",
+    ),
+    'curl -sS -i -H "Authorization: Bearer $LLMAO_FLEET_KEY" -H "X-LLMAO-Host: $LLMAO_HOST" "$LLMAO_URL/vllm/config"': (
+        "tests/fleet/test_boxes_documented.py",
+        'blocks("sh")',
+    ),
+    ".venv/bin/python -m sim": ("tests/sim/test_control.py", '"-m", "sim"]'),
+    "python3 -m venv .venv-litellm": (".ci/run", "-m venv .venv-litellm"),
+    ".venv-litellm/bin/python -m pip install -r requirements-litellm.txt": (
+        ".ci/run",
+        ".venv-litellm/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-litellm.txt",
+    ),
+    ".venv/bin/python -m tests.litellm_real": ("tests/litellm/test_by_hand.py", '"-m", "tests.litellm_real"]'),
     "make test": (".ci/run", "make test"),
     "make lint": (".ci/run", "make lint"),
     "make bench": (".ci/run", "make bench"),
@@ -49,6 +72,13 @@ def test_it_still_runs(command: str, where: tuple[str, str]) -> None:
     path, words = where
     assert words in (ROOT / path).read_text()
     assert command in [line for document in DOCUMENTS for line in commands(document)], "nobody reads it any more"
+
+
+def test_it_exports_every_variable_of_the_examples() -> None:
+    examples = "".join((ROOT / name).read_text() for name in ("config.example.yaml", "models.example.yaml"))
+    used = re.findall(r"^[^#\n]*\{env: (\w+)\}", examples, re.MULTILINE)
+    exported = re.findall(r"^ *export (\w+)=", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert sorted(exported) == sorted(used)
 
 
 def test_it_shows_the_two_commands_on_the_first_screen() -> None:

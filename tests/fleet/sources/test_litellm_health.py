@@ -105,6 +105,12 @@ def test_it_carries_the_others_over(rows: LiteLLM) -> None:
     assert (found["down"].state, found["down"].asked_at > 5.0) == ("down", True)
 
 
+def test_it_drops_opinions_from_before_the_clock_was_set_back(rows: LiteLLM) -> None:
+    ahead = opinion("down", clock.now() + 3600)
+    snapshots.publish("litellm_health", Opinions(opinions=(ahead, opinion("up"))), clock.now())
+    assert set(asked()) == {"up"}
+
+
 def test_it_drops_rows_that_are_not_listed_any_more(rows: LiteLLM) -> None:
     publish(opinion("gone"), opinion("up"))
     assert set(asked("gone")) == {"up"}

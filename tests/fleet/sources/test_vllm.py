@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
+import msgspec
 import pytest
 
 from fleet import clock, snapshots
@@ -88,6 +89,14 @@ def test_it_believes_a_refused_wrong_key_for_ten_minutes(box: Listener) -> None:
     assert (asked, third.wrong_key_status) == (2, 401)
     assert third.wrong_key_at is not None
     assert third.wrong_key_at >= third.at
+
+
+def test_it_asks_with_a_wrong_key_again_when_the_clock_was_set_back(box: Listener) -> None:
+    """By an hour: the last time lies in the future, and would be young for all that hour."""
+    before = msgspec.structs.replace(probed(box.url), wrong_key_at=NOW + 3600)
+    again = probed(box.url, before)
+    assert again.wrong_key_status == 401
+    assert NOW <= (again.wrong_key_at or 0) < NOW + 10
 
 
 @pytest.mark.parametrize(

@@ -143,8 +143,8 @@ def _state(name: str, source: Source[Any], settings: Settings, now: float) -> So
 
 
 def _not_ahead(attempt: Attempt, settings: Settings, now: float) -> Attempt:
-    """A write noted before the database's clock was set back counts as one whose waits are over: otherwise its row would
-    settle, back off and distrust every opinion until the clock has caught up."""
+    """A write noted before the database's clock was set back counts as one whose waits are over: otherwise its row
+    would settle, back off and distrust every opinion until the clock has caught up."""
     newest = max(attempt.sent_at, attempt.answered_at or 0.0)
     if newest <= now + FUTURE_S:
         return attempt

@@ -70,10 +70,7 @@ def only(body: dict[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
     part: dict[str, Any] = {}
     for field in fields:
         section, _, name = field.partition(".")
-        if name:
-            part.setdefault(section, {})[name] = body[section][name]
-        else:
-            part[section] = body[section]
+        part.setdefault(section, {})[name] = body[section][name]
     return part
 
 

@@ -25,7 +25,7 @@ WINDOW_S = 600  # prunes are counted together over this long before they count a
 @dataclass(frozen=True, slots=True)
 class Orphan:
     """A row of ours that nobody claims; `kept` is why it stays although its run is long enough, `undecided` says that
-    only an unread listing keeps it: it still counts among those that would go."""
+    only something unread keeps it: it still counts among those that would go."""
 
     row: Deployment
     key: Key
@@ -90,7 +90,8 @@ def _orphan(world: World, row: Deployment, heirs: Sequence[Joined], memory: RowM
     """`heirs`: keys that a row may wait for; a further row of a current key waits for none."""
     key = Key(row.llmao_key or row.api_base or "", row.name)
     interval_s = world.sources["deployments"].interval_s
-    renamed, undecided = _renamed(world, row, heirs), _undecided(world, key)
+    renamed, unsure = _renamed(world, row, heirs)
+    undecided = _undecided(world, key)
     return Orphan(
         row=row,
         key=key,
@@ -98,16 +99,21 @@ def _orphan(world: World, row: Deployment, heirs: Sequence[Joined], memory: RowM
         memory=memory,
         due=_both_good(world) and long_enough(memory.orphan, world.settings.orphan_passes, interval_s),
         kept=renamed or undecided,
-        undecided=bool(undecided) and not renamed,
+        undecided=unsure if renamed else bool(undecided),
     )
 
 
-def _renamed(world: World, row: Deployment, heirs: Sequence[Joined]) -> str:
-    """Kept while its URL is that of a current key without a row, and the address is not known to be silent."""
-    for each in heirs:
-        if each.row is None and each.server and _same_place(row, each) and not _silent(world, each):
-            return f"renamed? kept until {box_name(each.key.url)} serves {each.key.model}"
-    return ""
+def _renamed(world: World, row: Deployment, heirs: Sequence[Joined]) -> tuple[str, bool]:
+    """Kept while its URL is that of a current key without a row, and the address is not known to be silent; True when
+    that is so only because no probe tells."""
+    places = [each for each in heirs if each.row is None and each.server and _same_place(row, each)]
+    waiting = [each for each in places if not _silent(world, each)]
+    if not waiting:
+        return "", False
+    heir = waiting[0]
+    return f"renamed? kept until {box_name(heir.key.url)} serves {heir.key.model}", not any(
+        each.read for each in waiting
+    )
 
 
 def _undecided(world: World, key: Key) -> str:

@@ -26,6 +26,10 @@ class KeyExpected(Words):
     inventory: str | UnsetType = UNSET
     unlisted: bool = False
     litellm: str | UnsetType = UNSET
+    origin: str | UnsetType = UNSET
+    drained: bool | UnsetType = UNSET
+    blocked: bool | UnsetType = UNSET
+    rule: str | UnsetType = UNSET
     reason: str | tuple[str, ...] = ()
 
 

@@ -76,6 +76,7 @@ class RowWords(Words):
     api_base: str | None = None
     model: str = "openai/something"
     config_file: bool = False
+    blocked: bool = False
 
 
 class OpinionWords(Words):
@@ -143,6 +144,8 @@ class KeyHistory(Words):
     delete_wanted_s_ago: float | None = None
     first_asked_s_ago: float | None = None
     last_up_s_ago: float | None = None
+    discovered: bool = False
+    drained: bool = False
 
 
 class HostHistory(Words):

@@ -126,6 +126,10 @@ def _record(record: Record, words: KeyExpected) -> Iterator[str]:
         "inventory": record.inventory.state if record.inventory else "",
         "unlisted": record.unlisted,
         "litellm": record.litellm_health.state,
+        "origin": record.origin,
+        "drained": record.drained,
+        "blocked": row.blocked if row else False,
+        "rule": record.rule,
     }
     for fact, have in facts.items():
         yield from _same(f"{record.name}: {fact}", have, getattr(words, fact))

@@ -73,7 +73,7 @@ def _as_told(model: Model) -> ListedModel:
 def row(fleet: Fleet, words: RowWords) -> Deployment:
     if not words.of:
         theirs = Deployment(id=words.id, name=words.name, model=words.model, api_base=words.api_base)
-        return _changed(theirs, {"db_model": not words.config_file, **words.changed})
+        return _changed(theirs, {"db_model": not words.config_file, "blocked": words.blocked, **words.changed})
     body = fleet.body(words.of, words.at, words.serving)
     params, info = body["litellm_params"], body["model_info"]
     ours = Deployment(
@@ -87,7 +87,7 @@ def row(fleet: Fleet, words: RowWords) -> Deployment:
         llmao_params=tuple(info["llmao_params"]),
         llmao_instance=info.get("llmao_instance"),
     )
-    return _changed(ours, words.changed)
+    return _changed(ours, {"blocked": words.blocked, **words.changed})
 
 
 def _changed(row: Deployment, fields: dict[str, Any]) -> Deployment:

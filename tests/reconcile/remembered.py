@@ -56,6 +56,8 @@ def _key(fleet: Fleet, name: str, words: KeyHistory, since: float, now: float) -
         delete_wanted_since=_ago(words.delete_wanted_s_ago, now),
         first_asked=_ago(words.first_asked_s_ago, now),
         last_up=_ago(words.last_up_s_ago, now),
+        discovered=words.discovered,
+        drained=words.drained,
     )
 
 

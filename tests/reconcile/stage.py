@@ -149,7 +149,10 @@ class Stage:
         seen = self._planned(words.kind, words.of)
         if seen is None:
             raise ValueError(f"the step before planned no {words.kind} of {words.of}, so nobody can have approved it")
-        return Approval(digest=seen.digest, kind=seen.kind, key=seen.key, at=self.now - words.age_s, by=words.by)
+        shown = {"deployment_id": seen.deployment_id, "before": seen.before, "after": seen.after}
+        return Approval(
+            digest=seen.digest, kind=seen.kind, key=seen.key, at=self.now - words.age_s, by=words.by, seen=shown
+        )
 
     def _settings(self) -> Settings:
         words = self._said("settings", {})

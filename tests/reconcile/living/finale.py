@@ -15,6 +15,7 @@ from tests.reconcile.living.world import World
 
 SLOW_S = 420.0  # three readings of a listing or of the rows, a write that settles, five refusals
 QUIET_S = 120.0
+TOGETHER_S = 600.0  # prunes are counted together over this long
 
 
 def stands_still(world: World) -> None:
@@ -36,8 +37,11 @@ def _patience_s(world: World) -> float:
     last = world.last()
     assert last is not None
     removals = max((len(each.removals) for each in last.decision.history.keys), default=0)
+    pruned = any(each.kind == "prune_orphan" for each in world.plane.attempts.values())
     probes = min(40, last.settings.health_fail_threshold * 2 ** (removals + 1))
-    return float(SLOW_S + last.settings.opinion_wait_s + probes * last.snapshots.vllm.interval_s)
+    return float(
+        SLOW_S + (TOGETHER_S if pruned else 0) + last.settings.opinion_wait_s + probes * last.snapshots.vllm.interval_s
+    )
 
 
 def _falls_silent(world: World) -> None:

@@ -84,6 +84,8 @@ class OfLiteLLM(Happenings):
             "asf": {"info": {**row.info, "asf_api_base": None}},
             "another stamp": {"info": {**row.info, "llmao_key": other.info.get("llmao_key")}},
         }
+        if what == "another stamp":  # what was blocked as one key's row is now another's
+            self.world.blocked_by_hand.add(row.id)
         self.put(edited(row, **edits[what]))
 
     @happens(which=which)

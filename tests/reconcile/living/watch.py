@@ -4,7 +4,7 @@ from what the decision remembers of it."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reconcile.identity import Key, address_url, has_our_form
@@ -101,12 +101,15 @@ class Watch:
         litellm, truth = self.plane.litellm, self.plane.truth
         for row in litellm.store.values():
             url = str(row.params.get("api_base") or "").removesuffix("/v1")
-            if row.name == key.model and litellm.serves(row, asking=False):
-                model = str(row.params["model"]).partition("/")[2]
-                if truth.leads_to(url, key.url) and truth.works(
-                    "llmao", url, row.params.get("api_key"), model, asking=False
-                ):
-                    yield row
+            serves = row.name == key.model and litellm.serves(row, asking=False)
+            if serves and truth.leads_to(url, key.url) and self._answers_us(url, row):
+                yield row
+
+    def _answers_us(self, url: str, row: Row) -> bool:
+        program = self.plane.truth.at(url)
+        model = str(row.params["model"]).partition("/")[2]
+        works = self.plane.truth.works("llmao", url, row.params.get("api_key"), model, asking=False)
+        return works and program is not None and not program.takes_any_key
 
     # --- what may be sent -----------------------------------------------------------------------------------------
 
@@ -114,7 +117,7 @@ class Watch:
         sources = passed.snapshots
         assert passed.settings.mode == "act", "in mode observe nothing is sent"
         assert good(sources.deployments, passed), "law 3: no write without a good reading of the rows"
-        if action.kind == "delete_litellm":
+        if action.kind == "delete_litellm" and action.cause != "replaced":
             assert good(sources.vllm, passed), "law 3: no removal for probes that failed or are stale"
             first, last = self._missed(action, passed)
             if not action.approved_by:
@@ -162,8 +165,8 @@ class Watch:
         self._not_twice(action, passed)
         if action.kind in REMOVALS and not action.approved_by:
             self._takes_nothing_that_serves(action, passed)
-        if action.kind == "update_litellm":
-            self._empties_no_name(action, passed)
+        if action.kind == "update_litellm" or action.cause == "replaced":
+            self._empties_no_name(action)
         self.sent.append(Sent(action.kind, action.deployment_id, action.after, self.plane.now, action.resume))
 
     def _not_twice(self, action: Action, passed: Passed) -> None:
@@ -192,26 +195,25 @@ class Watch:
                 usable = [row.id for row in self.usable(key)]
                 assert usable != [action.deployment_id], f"law 4: {action.kind} of {action.name}, which serves"
 
-    def _empties_no_name(self, action: Action, passed: Passed) -> None:
-        """Law 6: an update leaves every name a row that leads to a server of that name, where it had one."""
-        litellm = self.plane.litellm
+    def _empties_no_name(self, action: Action) -> None:
+        """Law 6: an update or a replace leaves every name a row that serves, where it had one."""
+        litellm, after = self.plane.litellm, action.after or {}
         row = litellm.store.get(action.deployment_id)
-        if row is None or not litellm.serves(row, asking=False) or action.after is None:
+        if row is None or not self._serves_its_name(row):
             return
-        updated = Row(
-            row.id,
-            action.after.get("model_name", row.name),
-            {**row.params, **plain(action.after.get("litellm_params", {}))},
-            row.info,
-        )
         others = [each for each in litellm.store.values() if each.name == row.name and each.id != row.id]
-        if any(litellm.serves(each, asking=False) for each in others):
+        if any(self._serves_its_name(each) for each in others):
             return
+        params = {**row.params, **plain(after.get("litellm_params", {}))}
+        updated = replace(row, name=after.get("model_name", row.name), params=params)
+        still = action.kind != "delete_litellm" and updated.name == row.name and self._serves_its_name(updated)
+        assert still, f"law 6: {action.kind} of {action.name} leaves {row.name} without a row that serves"
+
+    def _serves_its_name(self, row: Row) -> bool:
+        """Whether callers of the row's name get an answer of a server that was told to serve that name."""
+        model = str(row.params.get("model", "")).partition("/")[2]
         served = self.plane.wishes.names.get(row.name)
-        if served is None or str(row.params["model"]).partition("/")[2] != served:
-            return
-        still = updated.name == row.name and litellm.serves(updated, asking=False)
-        assert still, f"law 6: the update of {action.name} leaves {row.name} without a row that serves"
+        return served is not None and model == served and self.plane.litellm.serves(row, asking=False)
 
 
 def plain(params: dict[str, Any]) -> dict[str, Any]:

@@ -9,11 +9,11 @@ from tests.site.running import ROOT
 
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXPORTS = (
-    "export LLMAO_FLEET_KEY='a long random text'",
-    "export LLMAO_VLLM_API_SALT='another long random text'",
-    "export LITELLM_MASTER_KEY='the master key of your LiteLLM proxy'",
-    "export VAST_API_KEY='from your account at Vast'",
-    "export OPENAI_API_KEY='from your account at OpenAI'",
+    "export LLMAO_FLEET_KEY=a-long-random-text",
+    "export LLMAO_VLLM_API_SALT=another-long-random-text",
+    "export LITELLM_MASTER_KEY=sk-the-master-key-of-your-proxy",
+    "export VAST_API_KEY=from-your-account-at-Vast",
+    "export OPENAI_API_KEY=from-your-account-at-OpenAI",
 )
 # command -> what runs it, and the words by which one finds it there
 TRIED = {

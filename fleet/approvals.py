@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -17,7 +18,7 @@ from django.utils import timezone
 
 from fleet import clock, fetching, passes, snapshots
 from fleet.config.addresses import refused_because
-from fleet.models import HOST_LABELS, ActionLog, Approval, BoxContact, Host, HostLabel, IntendedServer
+from fleet.models import HOST_LABELS, ActionLog, Approval, Attempt, BoxContact, Host, HostLabel, IntendedServer
 from fleet.storable import storable
 from reconcile.identity import canonical_host
 from reconcile.inputs import Intended
@@ -153,6 +154,20 @@ def withdraw(digest: str, by: str) -> int:
     return changed
 
 
+def retry(digest: str, by: str) -> str:
+    """Forget the refusals of a parked write, so that the loop sends it again. Returns its name. Raises Refused."""
+    shown = passes.latest()
+    found = [each for each in shown.plan.actions if each.digest == digest] if shown else []
+    if not found:
+        raise Refused("No such write is planned now: it was done, or things changed.")
+    if found[0].status != "parked":
+        raise Refused(f"{found[0].name}: it is not parked, its status is {found[0].status.replace('_', ' ')}.")
+    Attempt.objects.filter(pk=found[0].deployment_id).update(refusals=0)
+    transaction.on_commit(partial(fetching.fetch, "attempts"))
+    decided("retry", found[0].name, by, found[0].reason)
+    return found[0].name
+
+
 def waiting_approvals() -> QuerySet[Approval]:
     """Approvals neither used nor taken back."""
     return Approval.objects.filter(spent_at=None, withdrawn_at=None)
@@ -172,7 +187,7 @@ def _needs_none(action: Action) -> str:
     if action.status == "observed":
         return f"{action.name}: nothing is written while policy.mode is observe. Set it to act in config.yaml."
     if action.status == "parked":
-        return f"{action.name}: LiteLLM refused it for good, and an approval does not change that: {action.reason}"
+        return f"{action.name}: LiteLLM refused it again and again; press Retry once that is mended: {action.reason}"
     return f"{action.name}: it waits for nobody, its status is {action.status.replace('_', ' ')}."
 
 

@@ -96,6 +96,18 @@ def withdraw(request: HttpRequest, digest: str) -> HttpResponse:
     return _answer(request)
 
 
+@signed_in
+@require_POST
+def retry(request: HttpRequest, digest: str) -> HttpResponse:
+    _require(request, "add_approval", "retry a write")
+    try:
+        name = approvals.retry(digest, request.user.get_username())
+    except approvals.Refused as refused:
+        messages.error(request, str(refused))
+        return _answer(request)
+    return _done(request, f"{name}: its refusals are forgotten, and the loop sends it again.")
+
+
 def _require(request: HttpRequest, permission: str, deed: str) -> None:
     if not allowed(request.user, permission):
         raise PermissionDenied(f"You may not {deed}: ask an admin for the permission fleet.{permission}.")

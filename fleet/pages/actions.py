@@ -24,6 +24,7 @@ class ActionRow:
     changes: list[Change]
     next_try: float | None
     can_approve: bool
+    can_retry: bool
     approved: Approval | None
     why_not: str
 
@@ -47,6 +48,7 @@ def _row(action: Action, approved: Approval | None) -> ActionRow:
         changes=changes(action.before, action.after),
         next_try=action.next_try,
         can_approve=action.status in WAITING and approved is None,
+        can_retry=action.status == "parked",
         approved=approved,
         why_not=STATUS[action.status].explain if action.status == "parked" else "",
     )

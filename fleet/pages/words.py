@@ -70,7 +70,11 @@ STATUS: dict[Status, Word] = {
     "backing_off": Word("Backing off", "part", "LiteLLM refused it; it is tried again later."),
     "held": Word("Held", "part", "It waits for LiteLLM's own opinion. An approval sends it without."),
     "needs_human": Word("Needs a person", "part", "It is sent when somebody approves it."),
-    "parked": Word("Parked", "bad", "LiteLLM refused it for good: what it writes has to change first."),
+    "parked": Word(
+        "Parked",
+        "bad",
+        "Refused five times in a row: sent again when what it writes changes, or after Retry.",
+    ),
     "observed": Word("Only shown", "none", "policy.mode is observe: nothing is written."),
 }
 KIND: dict[Kind, str] = {

@@ -180,7 +180,7 @@ def test_it_refuses_before_the_first_pass() -> None:
     ("status", "says"),
     [
         ("observed", "nothing is written while policy.mode is observe"),
-        ("parked", "LiteLLM refused it for good"),
+        ("parked", "press Retry once that is mended"),
         ("ready", "it waits for nobody, its status is ready"),
         ("backing_off", "its status is backing off"),
     ],

@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from fleet import approvals
-from fleet.models import Approval, IntendedServer
+from fleet.models import ActionLog, Approval, Attempt, IntendedServer
 from reconcile.view import Plan, View
 
 from .builders import (
@@ -104,7 +104,7 @@ def test_it_refuses_a_caller_who_has_the_permission_but_is_not_staff(client: Cli
     assert client.post("/models/approve-box", {"host": BOX, "model": "qwen3-8b"}).status_code == 403
 
 
-@pytest.mark.parametrize("path", ["approve-box", "approve/abc", "withdraw/abc"])
+@pytest.mark.parametrize("path", ["approve-box", "approve/abc", "withdraw/abc", "retry/abc"])
 def test_it_decides_nothing_on_a_get_or_without_a_token(path: str) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(User.objects.create_superuser("ada"))
@@ -140,7 +140,7 @@ def test_it_says_that_there_is_nothing_to_withdraw(admin: Client) -> None:
     assert "There is no approval left to withdraw" in page
 
 
-@pytest.mark.parametrize("deed", ["approve", "withdraw"])
+@pytest.mark.parametrize("deed", ["approve", "withdraw", "retry"])
 def test_it_refuses_a_viewer_to_release_or_hold(viewer: Client, deed: str) -> None:
     held = action()
     store_pass(plan=Plan(actions=(held,)))
@@ -160,3 +160,29 @@ def test_it_stays_on_the_page_of_the_table_that_was_open(admin: Client) -> None:
     store_pass(view=View(records=records), plan=Plan(actions=(held,)))
     response = admin.post(f"/models/approve/{held.digest}", {"page": "2"}, headers=HTMX)
     assert f"{HOST}:150<" in response.content.decode()
+
+
+def test_it_retries_a_parked_write(admin: Client) -> None:
+    parked = action("add_litellm", "parked", digest="parked-1")
+    Attempt.objects.create(
+        deployment_id=parked.deployment_id,
+        kind="add_litellm",
+        key_url=parked.key.url,
+        key_model=parked.key.model,
+        digest=parked.digest,
+        sent_at=1.0,
+        answer="refused",
+        refusals=5,
+    )
+    store_pass(plan=Plan(actions=(parked,)))
+    assert b"Retry" in admin.get("/models").content
+    answer = admin.post("/models/retry/parked-1", follow=True)
+    assert b"its refusals are forgotten" in answer.content
+    assert Attempt.objects.get().refusals == 0
+    assert ActionLog.objects.get(kind="retry").by == "ada"
+
+
+def test_it_retries_nothing_that_is_not_parked(admin: Client) -> None:
+    store_pass(plan=Plan(actions=(action("add_litellm", "ready", digest="ready-1"),)))
+    assert b"it is not parked, its status is ready" in admin.post("/models/retry/ready-1", follow=True).content
+    assert b"No such write is planned now" in admin.post("/models/retry/nobody", follow=True).content

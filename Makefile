@@ -3,6 +3,7 @@
 # make run     the real thing, with your config.yaml (or LLMAO_CONFIG=path)
 # make setup   only the .venv          make bench   the figures
 # make lint    ruff, mypy, imports     make lock    pin the packages anew
+# make docs    docs/decision-table.md, from the scenarios     make nightly    the laws in 10,000 living worlds
 # make screenshots    the pictures of the README, from the demo
 
 SHELL := /bin/sh
@@ -11,7 +12,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 PORT ?= 8000
 
-.PHONY: setup demo test run bench lint lock screenshots
+.PHONY: setup demo test run bench lint lock screenshots docs nightly
 .DEFAULT_GOAL := setup
 
 setup: $(INSTALLED)
@@ -43,6 +44,13 @@ run: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python -m pytest -q -s -m bench
+
+docs: $(INSTALLED)
+	$(BIN)/python -m tests.reconcile.table
+
+# Other worlds each time; a failure prints how to make its world again.
+nightly: $(INSTALLED)
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -q tests/reconcile/test_living_world.py
 
 screenshots: $(INSTALLED)
 	$(BIN)/python docs/screenshots.py

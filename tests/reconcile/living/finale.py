@@ -103,10 +103,14 @@ def _wrong_keys(world: World, last: Passed) -> Iterator[str]:
                 yield f"{wish.key} serves and has no row that leads to it"
             if any(row.blocked and row.id not in world.blocked_by_hand for row in rows):
                 yield f"{wish.key} serves, is not drained and its row is blocked"
-        elif any(not plane.litellm.serves(row, asking=False) for row in rows) and _anybody(last):
+        elif _anybody(last) and not last.settings.keep_last_row and _dead(world, rows):
             yield f"{wish.key} serves nobody and still has a row"
         if len([row for row in rows if row.id not in shown]) > 1:
             yield f"{wish.key} has {len(rows)} rows"
+
+
+def _dead(world: World, rows: list[Row]) -> bool:
+    return any(not world.plane.litellm.serves(row, asking=False) for row in rows)
 
 
 def _of(row: Row, key: Key) -> bool:

@@ -48,6 +48,7 @@ PROBE: dict[ProbeState, Word] = {
     "never": Word("never", "none", "It was not probed yet."),
     "stale": Word("stale", "none", "The last probe is too old to say anything."),
     "other_url": Word("elsewhere", "none", "The last probe was of an address that is no longer its own."),
+    "other_key": Word("other key", "none", "The last probe was made with a key that is no longer its own."),
     "not_probed": Word("not probed", "none", "A provider's deployment is not probed."),
 }
 OPINION: dict[str, Word] = {

@@ -15,7 +15,7 @@ from fleet.neutral import Walker, own_print
 from fleet.replays import PassInput
 from reconcile import bodies
 from reconcile.decide import Decision
-from reconcile.identity import Key, address_url, deployment_id, has_our_form, provider_url
+from reconcile.identity import Key, address_url, box_name, deployment_id, has_our_form, provider_url
 from reconcile.inputs import Deployment, Intended, Model, Server
 from reconcile.probe import served_name
 from reconcile.view import Record
@@ -77,7 +77,7 @@ def _names(given: PassInput, decision: Decision, variant: int) -> Names:
     names["host"] = _hosts(met["host"], variant)
     names["name"] = _models(met["name"], given.snapshots.intended.body)
     walker = Walker(lambda kind, text: names[kind][text], given.now)
-    names["row"] = _rows(met["row"], collecting.keys | set(_keys(given)), walker)
+    names["row"] = _rows(met["row"], collecting.keys | set(_keys(given, decision)), walker)
     names["print"] |= _prints(given, decision, collecting.bodies, walker)
     return names
 
@@ -111,8 +111,9 @@ def _models(texts: Iterable[str], intended: Intended | None) -> dict[str, str]:
     return {text: text for text in known} | {text: f"model-{number:02}" for number, text in enumerate(strange, 1)}
 
 
-def _keys(given: PassInput) -> Iterator[Key]:
-    """The keys that are nowhere written as one: servers, providers' models, and the stamps of rows."""
+def _keys(given: PassInput, decision: Decision) -> Iterator[Key]:
+    """The keys that are nowhere written as one: servers, providers' models, what was discovered, the stamps of rows."""
+    yield from (record.key for record in decision.view.records if record.origin == "discovered")
     intended, listed = given.snapshots.intended.body, given.snapshots.deployments.body
     for server in intended.servers if intended else ():
         yield Key(address_url(server.host, server.listen_port), server.model)
@@ -157,7 +158,7 @@ def _wanted(given: PassInput, decision: Decision) -> Iterator[dict[str, Any]]:
     rows = given.snapshots.deployments.body.deployments if given.snapshots.deployments.body else ()
     models = {model.name: model for model in intended.models}
     records = {record.key: record for record in decision.view.records if record.origin != "none"}
-    for server in intended.servers:
+    for server in (*intended.servers, *_discovered(intended, decision)):
         model = models.get(server.model)
         key = Key(address_url(server.host, server.listen_port), server.model)
         if model and model.self_hosted:
@@ -165,6 +166,13 @@ def _wanted(given: PassInput, decision: Decision) -> Iterator[dict[str, Any]]:
     for model in intended.models:
         if not model.self_hosted:
             yield bodies.of_provider(Key(provider_url(str(model.params["api_base"])), model.name), model)
+
+
+def _discovered(intended: Intended, decision: Decision) -> Iterator[Server]:
+    for record in decision.view.records:
+        if record.origin == "discovered" and record.listen_port is not None:
+            key_hash = intended.discovered_key_hashes.get(box_name(record.key.url), "")
+            yield Server(host=record.host, listen_port=record.listen_port, model=record.model, key_hash=key_hash)
 
 
 def _of_box(

@@ -14,7 +14,6 @@ from reconcile.identity import Key, box_name, deployment_id
 from reconcile.inputs import Deployment, Kind
 from reconcile.join import DELETES, Joined, going
 from reconcile.lifecycle import Verdict, missed_enough
-from reconcile.matching import is_adopted
 from reconcile.skew import satisfied_by
 from reconcile.view import WRITES, Action
 from reconcile.words import ago, listed
@@ -147,7 +146,7 @@ def _update(world: World, joined: Joined, row: Deployment, body: dict[str, Any])
         cause,
         rule,
         before={name: have[name] for name in joined.differing},
-        after=bodies.only(body, joined.differing) if is_adopted(row) else bodies.with_id(body, row.id),
+        after=bodies.with_id(body, row.id) if row.llmao_body else bodies.only(body, joined.differing),
         fields=joined.differing,
     )
     return _action(world, joined, change)

@@ -70,7 +70,10 @@ def only(body: dict[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
     part: dict[str, Any] = {}
     for field in fields:
         section, _, name = field.partition(".")
-        part.setdefault(section, {})[name] = body[section][name]
+        if name:
+            part.setdefault(section, {})[name] = body[section][name]
+        else:
+            part[section] = body[section]
     return part
 
 

@@ -14,11 +14,6 @@ def is_ours(row: Deployment) -> bool:
     return row.db_model and (row.llmao_key is not None or has_our_form(row.id))
 
 
-def is_adopted(row: Deployment) -> bool:
-    """Whether somebody else made the row, and all it has of ours is the stamp."""
-    return row.llmao_body is None and not has_our_form(row.id)
-
-
 @dataclass(frozen=True, slots=True)
 class Rows:
     """The listed rows by what a key can claim them with."""

@@ -1,4 +1,4 @@
-"""Prints a digest of what is decided in each scenario and in some generated worlds: `python -m tests.reconcile.digests`.
+"""Prints a digest of what is decided in each scenario and some worlds: `python -m tests.reconcile.digests`.
 
 Two processes must print the same, whatever their hash seed.
 """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,8 +39,6 @@ INTERVALS = {**CLOCKS, "boxes": 60.0, "attempts": 60.0, "litellm_health": 14400.
 LEASE_S = 60.0
 MOST_ROUNDS = 40
 EARLY_S = 60.0
-
-logging.getLogger("litellm_sync.executor").setLevel(logging.CRITICAL)
 
 
 @dataclass(frozen=True)

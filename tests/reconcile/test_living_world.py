@@ -7,6 +7,9 @@ each write is held to the laws; at the end the world stands still, is repaired, 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
@@ -19,6 +22,8 @@ from tests.reconcile.living.happenings import MODELS, OfBoxes
 from tests.reconcile.living.wishes import GPT, Wishes
 from tests.reconcile.living.world import D, World
 
+ALONE = "LLMAO_LIVING_WORLD"
+ROOT = Path(__file__).parent.parent.parent
 NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 
 
@@ -78,5 +83,16 @@ LivingWorld.TestCase.settings = settings(
 )
 
 
-class TestLivingWorld(LivingWorld.TestCase):  # type: ignore[misc, valid-type]  # made at run time
-    """300 examples; 10,000 at night."""
+if NIGHTLY or os.environ.get(ALONE):
+
+    class TestLivingWorld(LivingWorld.TestCase):  # type: ignore[misc, valid-type]  # made at run time
+        """300 examples; 10,000 at night."""
+
+
+def test_it_keeps_the_laws_in_living_worlds() -> None:
+    """In a process of its own: Hypothesis also draws from the constants of whatever modules are loaded, and beside
+    other tests the worlds would be others in each run."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", "TestLivingWorld"]
+    env = {**os.environ, ALONE: "1", "PYTHONHASHSEED": "0"}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout[-6000:]
